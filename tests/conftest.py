@@ -1,0 +1,9 @@
+"""Hypothesis profiles for every test: reproducible by default, wider on request (`--hypothesis-profile=search`)."""
+
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "ci", derandomize=True, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("search", deadline=None, max_examples=2000, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("ci")
