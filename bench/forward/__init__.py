@@ -1,0 +1,1 @@
+"""CPU time per publication of a forwarding process; see `__main__`."""

@@ -1,0 +1,103 @@
+"""The same client for asyncio programs: coroutines instead of Deferreds, on whatever event loop is running.
+
+    client = await connect("udp:127.0.0.1:9000")
+    async with client: ...
+
+Twisted's asyncio reactor is put on the running loop for this client alone; nothing is installed globally.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+from twisted.internet.asyncioreactor import AsyncioSelectorReactor
+from twisted.internet.defer import Deferred, ensureDeferred
+
+from interest import Expression, Value
+
+from .messages import Publication
+from .udp.client import Client as TwistedClient
+from .udp.client import Ended, Event, Place, Wanted
+from .udp.client import Subscription as TwistedSubscription
+from .udp.client import connect as twisted_connect
+
+
+def _future(deferred: Deferred[Any]) -> asyncio.Future[Any]:
+    return deferred.asFuture(asyncio.get_running_loop())
+
+
+class Subscription:
+    """One region of interest: an asynchronous iterator of publications."""
+
+    def __init__(self, inner: TwistedSubscription) -> None:
+        self.inner = inner
+
+    @property
+    def in_force(self) -> bool:
+        return self.inner.in_force
+
+    @property
+    def dropped(self) -> int:
+        return self.inner.dropped
+
+    def move(self, region: Wanted) -> asyncio.Future[None]:
+        """Takes effect at once; await it to know that it is in force."""
+        return _future(self.inner.move(region))
+
+    def stop(self) -> None:
+        self.inner.stop()
+
+    async def __aiter__(self) -> AsyncIterator[Publication]:
+        while True:
+            try:
+                publication = await _future(self.inner.next())
+            except Ended:
+                return
+            yield publication
+
+
+class Client:
+    def __init__(self, inner: TwistedClient) -> None:
+        self.inner = inner
+
+    def on_event(self, call: Any) -> None:
+        """Call with an `Event` at every turn of the client's life."""
+        self.inner.on_event = call
+
+    async def subscribe(
+        self, region: Wanted = None, *, layer: str | None = None, where: str | Expression | None = None
+    ) -> Subscription:
+        """Returns when the subscription is in force."""
+        return Subscription(await _future(self.inner.subscribe(region, layer=layer, where=where)))
+
+    def publish(
+        self,
+        at: Place,
+        *,
+        layer: str | None = None,
+        attributes: dict[str, Value] | None = None,
+        payload: bytes = b"",
+    ) -> asyncio.Future[Publication | None]:
+        """Takes effect at once, awaited or not."""
+        return _future(self.inner.publish(at, layer=layer, attributes=attributes, payload=payload))
+
+    async def close(self) -> None:
+        await _future(self.inner.close())
+
+    async def __aenter__(self) -> Client:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.close()
+
+
+async def connect(*routers: str, timeout: float = 3.0, source_clipping: bool = False) -> Client:
+    """Join the overlay; arguments and errors as of `cbsmrp.udp.client.connect`."""
+    reactor = AsyncioSelectorReactor(asyncio.get_running_loop())
+    joining = twisted_connect(reactor, *routers, timeout=timeout, source_clipping=source_clipping)
+    return Client(await _future(ensureDeferred(joining)))
+
+
+__all__ = ["Client", "Event", "Subscription", "connect"]

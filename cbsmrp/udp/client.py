@@ -1,0 +1,410 @@
+"""The live client: what a DVE server or a game client holds. `connect`, `subscribe`, `move`, `publish`.
+
+    client = await connect(reactor, "udp:127.0.0.1:9000")
+    sub = await client.subscribe(Sphere((x, y, z), 50), layer="avatars", where="team = 2")   # in force
+    sub.move(Sphere(there, 50))
+    client.publish((x, y, z), layer="avatars", attributes={"team": 2}, payload=b"...")
+    async for publication in sub: ...
+
+Everything takes effect when it is called; the Deferreds only tell when it is done. For asyncio programs: `cbsmrp.aio`.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import attrs
+from twisted.internet.defer import Deferred, succeed
+from twisted.internet.error import CannotListenError
+
+from interest import Expression, Extent, Interest, Piece, Point, Region, Value
+
+from ..config import ConfigError, Timers
+from ..endpoint import HostEndpoint
+from ..host import Host
+from ..host import Subscription as EngineSubscription
+from ..messages import Publication
+from ..ready import Attached, Detached, InForce, InForceLost, NoAnswer, Notice, RateRefused, SubscriptionRefused
+from ..wire import Codec, PublicationFrame
+from .address import any_interface, format_address, resolve
+from .driver import Driver, Reactor
+
+CONNECT_TIMEOUT = 3.0
+#: Publications that wait for a slow reader; past that the oldest goes, and is counted.
+QUEUE = 4096
+
+Place = Sequence[float] | Extent
+Wanted = Piece | Region | Interest | None
+
+
+class CannotConnect(ConnectionError):
+    """No router would have us in time; the message says which and why."""
+
+
+class Refused(RuntimeError):
+    """The router does not take this subscription; the message is its own."""
+
+
+class Ended(Exception):
+    """The client has been closed, or the subscription has."""
+
+
+@attrs.frozen
+class Event:
+    """A turn in the client's life: `kind` is attached, detached, in_force, in_force_lost, refused or rate_limited."""
+
+    kind: str
+    detail: str = ""
+
+
+def place(at: Place) -> Extent:
+    """(x, y), (x, y, z), or an extent as it is."""
+    return Point(tuple(at)) if isinstance(at, Sequence) else at
+
+
+def wanted(region: Wanted, layer: str | None, where: str | Expression | None) -> Interest:
+    if isinstance(region, Interest):
+        if layer is not None or where is not None:
+            raise ValueError("a whole interest takes neither layer nor where: put them into it")
+        return region
+    return Interest.of(region, layer, where)
+
+
+class Subscription:
+    """One region of interest, moving or not. Iterate over it, or give `on_publication` to `subscribe`."""
+
+    def __init__(
+        self,
+        client: Client,
+        engine: EngineSubscription,
+        how: tuple[str | None, str | Expression | None],
+        on_publication: Callable[[Publication], None] | None,
+    ) -> None:
+        self._client = client
+        self._engine = engine
+        self._how = how
+        self._on_publication = on_publication
+        self._queue: deque[Publication] = deque()
+        self._readers: deque[Deferred[Publication]] = deque()
+        self._ended = False
+        #: Publications that a slow reader made us forget.
+        self.dropped = 0
+
+    @property
+    def id(self) -> int:
+        return self._engine.id
+
+    @property
+    def interest(self) -> Interest:
+        return self._engine.interest
+
+    @property
+    def version(self) -> int:
+        """Rises with every change; what `Client.in_force` is compared with."""
+        return self._engine.version
+
+    @property
+    def in_force(self) -> bool:
+        """Does every router that must know of the newest `move` know?"""
+        return not self._ended and 0 < self._engine.version <= self._client.host.in_force
+
+    def move(self, region: Wanted) -> Deferred[None]:
+        """Want this region from now on (same layer and condition). The Deferred fires when it is in force, or fails
+        with `Refused`."""
+        if self._ended:
+            raise Ended("this subscription has ended")
+        layer, where = (None, None) if isinstance(region, Interest) else self._how
+        return self._client._move(self._engine, wanted(region, layer, where))
+
+    def stop(self) -> None:
+        """Want nothing any longer; iteration ends when what has arrived is read."""
+        if not self._ended:
+            self._client._stop(self)
+            self._end()
+
+    def next(self) -> Deferred[Publication]:
+        """The next publication. Fails with `Ended` when the subscription has ended and everything is read."""
+        if self._queue:
+            return succeed(self._queue.popleft())
+        deferred: Deferred[Publication] = Deferred(lambda d: self._readers.remove(d))
+        if self._ended:
+            deferred.errback(Ended("this subscription has ended"))
+        else:
+            self._readers.append(deferred)
+        return deferred
+
+    def __aiter__(self) -> Subscription:
+        return self
+
+    async def __anext__(self) -> Publication:
+        try:
+            return await self.next()
+        except Ended:
+            raise StopAsyncIteration from None
+
+    def _deliver(self, publication: Publication) -> None:
+        if self._on_publication is not None:
+            self._on_publication(publication)
+        elif self._readers:
+            self._readers.popleft().callback(publication)
+        else:
+            if len(self._queue) >= QUEUE:
+                self._queue.popleft()
+                self.dropped += 1
+            self._queue.append(publication)
+
+    def _end(self) -> None:
+        self._ended = True
+        while self._readers:
+            self._readers.popleft().errback(Ended("this subscription has ended"))
+
+
+@attrs.define
+class Publisher:
+    """Publishes as one source of its own (64 random bits): a replay has one for each object."""
+
+    _client: Client
+    source: int
+    _sequence: int = 0
+
+    def publish(
+        self,
+        at: Place,
+        *,
+        layer: str | None = None,
+        attributes: dict[str, Value] | None = None,
+        payload: bytes = b"",
+    ) -> Publication | None:
+        """As `Client.publish`, at once."""
+        sequence, self._sequence = self._sequence, (self._sequence + 1) & 0xFFFFFFFF
+        return self._client._publish(at, layer, attributes, payload, self.source, sequence)
+
+
+class Client(Driver):
+    """One link to the overlay. Built by `connect`.
+
+    `on_event` (an attribute) is called with an `Event` at every turn; `arrived` with every publication frame that
+    reaches the
+    socket, before the client's own filter.
+    """
+
+    endpoint: HostEndpoint
+
+    def __init__(
+        self, reactor: Reactor, routers: Sequence[str], timers: Timers, source_clipping: bool, receive_buffer: int
+    ) -> None:
+        super().__init__(reactor, receive_buffer)
+        self.candidates = [resolve(router) for router in routers]
+        if len({any_interface(candidate) for candidate in self.candidates}) != 1:
+            raise ConfigError(f"routers {', '.join(routers)}: give at least one, and all of them either IPv4 or IPv6")
+        codec = Codec()
+        self.host = Host(
+            generation=time.time_ns() // 1_000_000,
+            timers=timers,
+            rng=random.Random(random.SystemRandom().getrandbits(128)),
+            candidates=self.candidates,
+            opted=source_clipping,
+            chunk_bytes=codec.chunk_bytes,
+            now=reactor.seconds(),
+        )
+        self.on_event: Callable[[Event], None] = lambda event: None
+        self.arrived: Callable[[PublicationFrame], None] | None = None
+        self.parent = ""
+        self._why = "no answer: is it running?"
+        self._attached: Deferred[None] = Deferred()
+        self._subscriptions: dict[int, Subscription] = {}
+        self._waiters: list[tuple[int, int, Deferred[None]]] = []
+        self._closed = False
+        self.endpoint = HostEndpoint(self.host, codec, self._delivered, self._notice, self._arrived)
+        self._port: Any = None
+
+    def open(self) -> Deferred[None]:
+        """Bind a socket and join; fires when a router has answered."""
+        try:
+            self._port = self.reactor.listenUDP(0, self, any_interface(self.candidates[0]), 65536)
+        except CannotListenError as error:
+            raise CannotConnect(f"no socket to be had: {error.socketError}") from None
+        return self._attached
+
+    # -- what users call
+    # -------------------------------------------------------------------------
+
+    def subscribe(
+        self,
+        region: Wanted = None,
+        *,
+        layer: str | None = None,
+        where: str | Expression | None = None,
+        on_publication: Callable[[Publication], None] | None = None,
+    ) -> Deferred[Subscription]:
+        """Want what happens in a region (metres; None: anywhere, publications without a place included).
+
+        `layer` is the reserved attribute of that name, `where` CQL2 text or an expression. Fires with the
+        `Subscription` when it
+        is in force: every matching publication sent anywhere from then on arrives. Fails with `Refused`. Raises
+        `InterestError`.
+        """
+        self._check_open()
+        engine = self.host.subscribe(wanted(region, layer, where), self.reactor.seconds())
+        subscription = Subscription(self, engine, (layer, where), on_publication)
+        self._subscriptions[engine.id] = subscription
+        waiting = self._wait(engine)
+        self._done()
+        result: Deferred[Subscription] = waiting.addCallback(lambda _: subscription)
+        return result
+
+    def publish(
+        self,
+        at: Place,
+        *,
+        layer: str | None = None,
+        attributes: dict[str, Value] | None = None,
+        payload: bytes = b"",
+    ) -> Deferred[Publication | None]:
+        """Tell everybody who wants it what happened at a place: (x, y), (x, y, z), Box, Prism or None (metres).
+
+        Fires at once: with the publication as sent, or None if it was not (nobody wants it, or no router at the
+        moment).
+        Raises `ValueError` if it does not fit a datagram.
+        """
+        return succeed(self._publish(at, layer, attributes, payload, self.host.source, self.host.next_sequence()))
+
+    def publisher(self) -> Publisher:
+        """A source of its own on this link."""
+        return Publisher(self, random.SystemRandom().getrandbits(64))
+
+    def close(self) -> Deferred[None]:
+        """Leave the overlay (QUIT) and close the socket."""
+        if self._closed:
+            return succeed(None)
+        self._closed = True
+        self.endpoint.leave(self.reactor.seconds())
+        self.pump()
+        for subscription in self._subscriptions.values():
+            subscription._end()
+        waiters, self._waiters = self._waiters, []
+        for _, _, waiter in waiters:
+            waiter.errback(Ended("the client has been closed"))
+        closing: Deferred[None] = Deferred()
+        stopped = self._port.stopListening()
+        if isinstance(stopped, Deferred):
+            stopped.addBoth(lambda _: closing.callback(None))
+        else:
+            closing.callback(None)
+        return closing
+
+    # -- inside ----------------------------------------------------------------------------------------
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise Ended("the client has been closed")
+
+    def _publish(
+        self, at: Place, layer: str | None, attributes: dict[str, Value] | None, payload: bytes, source: int,
+        sequence: int,
+    ) -> Publication | None:  # fmt: skip
+        self._check_open()
+        named = dict(attributes or {})
+        if layer is not None:
+            named["layer"] = layer
+        publication = self.endpoint.publish(
+            place(at), named, payload, self.reactor.seconds(), source=source, sequence=sequence
+        )
+        self.pump_soon()
+        return publication
+
+    def _move(self, engine: EngineSubscription, value: Interest) -> Deferred[None]:
+        self._check_open()
+        self.host.move(engine, value, self.reactor.seconds())
+        waiting = self._wait(engine)
+        self._done()
+        return waiting
+
+    def _stop(self, subscription: Subscription) -> None:
+        self._subscriptions.pop(subscription.id, None)
+        self.host.unsubscribe(subscription._engine, self.reactor.seconds())
+        self._done()
+
+    def _done(self) -> None:
+        self.endpoint.carry_out()
+        self.pump_soon()
+
+    def _wait(self, engine: EngineSubscription) -> Deferred[None]:
+        deferred: Deferred[None] = Deferred()
+        self._waiters.append((engine.version, engine.id, deferred))
+        return deferred
+
+    def _arrived(self, frame: PublicationFrame) -> None:
+        if self.arrived is not None:
+            self.arrived(frame)
+
+    def _delivered(self, ids: list[int], frame: PublicationFrame) -> None:
+        publication = frame.publication()
+        for key in ids:
+            if (subscription := self._subscriptions.get(key)) is not None:
+                subscription._deliver(publication)
+
+    def _notice(self, notice: Notice) -> None:
+        if isinstance(notice, Attached):
+            self.parent = format_address(notice.parent)
+            self.on_event(Event("attached", self.parent))
+            if not self._attached.called:
+                self._attached.callback(None)
+        elif isinstance(notice, Detached):
+            self.on_event(Event("detached", notice.why))
+        elif isinstance(notice, NoAnswer):
+            self._why = f"{format_address(notice.candidate)}: {notice.why}"
+        elif isinstance(notice, InForce):
+            done = [w for w in self._waiters if w[0] <= notice.version]
+            self._waiters = [w for w in self._waiters if w[0] > notice.version]
+            self.on_event(Event("in_force", str(notice.version)))
+            for _, _, waiter in done:
+                waiter.callback(None)
+        elif isinstance(notice, InForceLost):
+            self.on_event(Event("in_force_lost"))
+        elif isinstance(notice, SubscriptionRefused):
+            self._refused(notice)
+        elif isinstance(notice, RateRefused):
+            self.on_event(Event("rate_limited", notice.text))
+
+    def _refused(self, notice: SubscriptionRefused) -> None:
+        self.on_event(Event("refused", notice.text))
+        refused = [w for w in self._waiters if w[1] == notice.subscription]
+        self._waiters = [w for w in self._waiters if w[1] != notice.subscription]
+        if notice.interest is None and (ended := self._subscriptions.pop(notice.subscription, None)) is not None:
+            ended._end()
+        for _, _, waiter in refused:
+            waiter.errback(Refused(notice.text))
+
+
+async def connect(
+    reactor: Reactor,
+    *routers: str,
+    timeout: float = CONNECT_TIMEOUT,
+    timers: Timers | None = None,
+    source_clipping: bool = False,
+    receive_buffer: int = 4 << 20,
+) -> Client:
+    """Join the overlay through the first of these routers that will have us (`"udp:HOST:PORT"`), and stay, whatever
+    happens to it.
+
+    `source_clipping`: hold back publications that nobody wants (at the price of a message per second). Raises
+    `CannotConnect`
+    when no router has answered within `timeout` seconds, `ConfigError` for an address that cannot be read.
+    """
+    client = Client(reactor, routers, timers or Timers(), source_clipping, receive_buffer)
+    attached = client.open()
+    alarm = reactor.callLater(timeout, attached.cancel)
+    try:
+        await attached
+    except Exception:
+        await client.close()
+        raise CannotConnect(f"no router at {', '.join(routers)} within {timeout:g} s ({client._why})") from None
+    finally:
+        if alarm.active():
+            alarm.cancel()
+    return client

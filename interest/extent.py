@@ -1,0 +1,37 @@
+"""Where a publication happens: nowhere in particular (None), at a point, in a box, or in a prism.
+
+Publishers make these, `Region.matches` decides on them, the wire carries them.
+"""
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+
+import attrs
+
+from interest.shapes import Bounds, Box, Prism, coordinates, finite
+
+
+def _position(values: Sequence[float]) -> tuple[float, ...]:
+    given = coordinates(values, "Point", (2, 3))
+    return tuple(finite(value, f"Point {axis}") for axis, value in zip("xyz", given, strict=False))
+
+
+@attrs.frozen(cache_hash=True)
+class Point:
+    """A position, (x, y, z) in metres, or (x, y): a vertical line, for an omitted z is unbounded.
+
+    Raises InterestError for NaN and infinities.
+    """
+
+    position: tuple[float, ...] = attrs.field(converter=_position)
+    """Two or three coordinates, as given."""
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        """The point as a box of no size, unbounded in z where z was omitted."""
+        x, y, *z = self.position
+        return (x, y, z[0], x, y, z[0]) if z else (x, y, -math.inf, x, y, math.inf)
+
+
+Extent = Point | Box | Prism | None
