@@ -17,11 +17,23 @@ from twisted.internet.defer import Deferred, ensureDeferred
 
 from interest import Expression, Value
 
+from .config import Timers
 from .messages import Publication
+from .udp.client import CONNECT_TIMEOUT, Ended, Event, Place, Wanted
 from .udp.client import Client as TwistedClient
-from .udp.client import Ended, Event, Place, Wanted
 from .udp.client import Subscription as TwistedSubscription
 from .udp.client import connect as twisted_connect
+from .udp.driver import RECEIVE_BUFFER
+
+
+class LoopReactor(AsyncioSelectorReactor):
+    """Twisted's reactor on the running event loop, for one driver; it needs no closing."""
+
+    def __init__(self) -> None:
+        AsyncioSelectorReactor.__init__(self, asyncio.get_running_loop())
+
+    def installWaker(self) -> None:
+        """No pipe to wake it up: the event loop has its own, and nothing would ever close this one."""
 
 
 def _future(deferred: Deferred[Any]) -> asyncio.Future[Any]:
@@ -93,11 +105,23 @@ class Client:
         await self.close()
 
 
-async def connect(*routers: str, timeout: float = 3.0, source_clipping: bool = False) -> Client:
+async def connect(
+    *routers: str,
+    timeout: float = CONNECT_TIMEOUT,
+    timers: Timers | None = None,
+    source_clipping: bool = False,
+    receive_buffer: int = RECEIVE_BUFFER,
+) -> Client:
     """Join the overlay; arguments and errors as of `cbsmrp.udp.client.connect`."""
-    reactor = AsyncioSelectorReactor(asyncio.get_running_loop())
-    joining = twisted_connect(reactor, *routers, timeout=timeout, source_clipping=source_clipping)
+    joining = twisted_connect(
+        LoopReactor(),
+        *routers,
+        timeout=timeout,
+        timers=timers,
+        source_clipping=source_clipping,
+        receive_buffer=receive_buffer,
+    )
     return Client(await _future(ensureDeferred(joining)))
 
 
-__all__ = ["Client", "Event", "Subscription", "connect"]
+__all__ = ["Client", "Event", "LoopReactor", "Subscription", "connect"]

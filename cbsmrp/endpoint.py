@@ -262,6 +262,7 @@ class HostEndpoint(Endpoint):
             return None
         if not host.wants(publication, now):
             return None
+        host.own_sources.add(publication.source)
         self._pack(up, data)
         return publication
 

@@ -394,7 +394,7 @@ class Engine:
     # -----------------------------------------------------------------------
 
     def _idle(self) -> bool:
-        return self.quitting or not (self.keep_attached or self.rib.has_children)
+        return self.quitting or not (self.keep_attached or self.rib.has_children or self._joining)
 
     def _needed(self) -> bool:
         if self.quitting:
@@ -432,7 +432,7 @@ class Engine:
         up.hold_time = self.timers.host_hold if self.is_host else self.timers.hold
         if self.opted:
             up.hello_time = min(up.hello_time, self.timers.lease / 3)
-        up.shrink_delay = self.timers.shrink_delay
+        up.shrink_delay = 0.0 if self.is_host else self.timers.shrink_delay
         self._touched.add(UPSTREAM)
 
     def _no_parent(self, up: Vif, why: str) -> None:
@@ -495,6 +495,7 @@ class Engine:
             self._revoke()
         else:
             up.out_value, up.out_version, up.dirty, up.chunks = old.out_value, old.out_version, old.dirty, old.chunks
+            up.shrink_at = old.shrink_at
 
     def _revoke(self) -> None:
         self._epoch += 1
@@ -768,7 +769,9 @@ class Engine:
             return inf
         if not vif.joined:
             return vif.resend_at
-        at = min(vif.shrink_at, vif.hello_at, vif.heard + vif.hold_time)
+        at = min(vif.hello_at, vif.heard + vif.hold_time)
+        if not vif.dirty:
+            at = min(at, vif.shrink_at)
         if vif.in_flight:
             at = min(at, vif.resend_at)
         elif vif.newest > vif.accepted:

@@ -64,10 +64,13 @@ class Host(Engine):
             now=now,
         )
         self.source = rng.getrandbits(64)
+        #: Every source that has published over this link: a client never receives its own publications.
+        self.own_sources = {self.source}
         self.subscriptions: dict[int, Subscription] = {}
         self.received_publications = 0
         self.unwanted = 0
         self.duplicates = 0
+        self.own = 0
         self.clipped = 0
         self._sequence = 0
         self._next_id = 1
@@ -195,6 +198,9 @@ class Host(Engine):
 
     def deliver(self, extent: Extent, attributes: dict[str, Value], source: int, sequence: int) -> list[int]:
         """The subscriptions that want a publication that has arrived; none for a duplicate."""
+        if source in self.own_sources:  # it came back on a way that changed meanwhile
+            self.own += 1
+            return []
         self.received_publications += 1
         if self._heard.seen(source, sequence):
             self.duplicates += 1

@@ -1,7 +1,7 @@
 """What a router shows to Prometheus: read off its endpoint when somebody asks, nothing counted for it in the logic.
 
-`service` serves the page; `cbsmrp top` and the demo read it back (`cli.scrape`). Counters of ended sessions stay in the sums: they
-are the series with the VIF "ended". Region pieces are what the neighbour wants: SR downstream, CR upstream.
+`service` serves the page; `cbsmrp top` and the demo read it back (`cli.scrape`). Counters of ended sessions stay in the
+sums: they are the series with the VIF "ended". Region pieces are what the neighbour wants: SR downstream, CR upstream.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class _Page(Resource):
     isLeaf = True
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        super().__init__()
+        Resource.__init__(self)
         self._registry = registry
 
     def render_GET(self, request: Request) -> bytes:
@@ -131,7 +131,7 @@ class _Page(Resource):
 
 
 def serve(reactor: Any, driver: RouterDriver, address: str) -> Any:
-    """Serve `http://ADDRESS/metrics`; returns Twisted's listening port. Raises `ConfigError` if the address is taken."""
+    """Serve `http://ADDRESS/metrics`; returns the listening port. Raises `ConfigError` if the address is taken."""
     registry = CollectorRegistry(auto_describe=False)
     RouterCollector(driver, registry)
     root = Resource()

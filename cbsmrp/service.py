@@ -1,7 +1,7 @@
 """A router as a Twisted service: the driver on its socket, and the metrics page beside it.
 
-`cbsmrp router` runs it, so does `twistd -n cbsmrp` (the plugin in twisted/plugins points here), and a program may hang it
-into its own application.
+`cbsmrp router` runs it, so does `twistd -n cbsmrp` (the plugin in twisted/plugins points here), and a program may hang
+it into its own application.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ class RouterService(Service):
             if self._metrics_port is not None:
                 self._metrics_port.stopListening()
             raise
-        super().startService()
+        Service.startService(self)
 
     def stopService(self) -> Any:
-        super().stopService()
+        Service.stopService(self)
         stopped = [maybeDeferred(self.driver.leave)]
         if self._metrics_port is not None:
             stopped.append(maybeDeferred(self._metrics_port.stopListening))
@@ -76,7 +76,20 @@ class Options(usage.Options):
 
 
 def makeService(options: Options) -> RouterService:
-    """What `twistd` calls."""
+    """What `twistd` calls. Ends the process, with one line, if the router cannot start."""
     from twisted.internet import reactor
 
-    return RouterService(reactor, options["configuration"])
+    try:
+        return _Server(reactor, options["configuration"])
+    except ConfigError as error:
+        raise SystemExit(f"twistd cbsmrp: {error}") from None
+
+
+class _Server(RouterService):
+    """The router is all there is in the process: without it twistd ends."""
+
+    def startService(self) -> None:
+        try:
+            RouterService.startService(self)
+        except ConfigError as error:
+            raise SystemExit(f"twistd cbsmrp: {error}") from None

@@ -46,7 +46,7 @@ class Traffic:
     control_in: int = 0
     control_out: int = 0
     lost_on_link: int = 0
-    #: Publications handled meanwhile that this neighbour neither sent nor got. Known when the session ends, see `Vif.filtered`.
+    #: Publications that were kept from this neighbour; set when the session ends, see `Vif.filtered`.
     filtered: int = 0
 
     def add(self, other: Traffic) -> None:

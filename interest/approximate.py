@@ -12,7 +12,7 @@ from interest.constraint import ANYTHING, MAX_INTERVALS, Constraints, ValueSet
 from interest.errors import InterestError
 from interest.region import Region
 
-MAX_PAIRWISE = 256  # conjuncts that are still compared pair by pair
+MAX_PAIRWISE = 128  # conjuncts that are still compared pair by pair
 MAX_WEIGHT = 32 * 1024  # bytes, about, that the constraints of an approximation take in binary
 
 Conjuncts = tuple[Conjunct, ...]

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import chain, pairwise
 from typing import Any, Final, TypeVar
 
+import numpy as np
 import shapely
 
 from interest.conjunct import Conjunct
@@ -137,7 +138,7 @@ def _get_region(reader: "_Reader", pieces_left: list[int]) -> Region:
         pieces += [Cylinder(each[:2], *each[2:]) for each in reader.rows(_CYLINDER, cylinders)]
         for _ in range(prisms):
             z0, z1 = reader.unpack(_HEIGHTS)
-            pieces.append(Prism(_get_polygon(reader), z0, z1))
+            pieces.append(_checked_prism(_get_polygon(reader), z0, z1))
     except InterestError as error:
         raise DecodeError("bad_shape", str(error)) from None
     return Region(pieces)
@@ -164,9 +165,15 @@ def decode_polygon(data: bytes | memoryview) -> shapely.Polygon:
     polygon = _get_polygon(reader)
     reader.finish()
     try:
-        return Prism(polygon).footprint
+        return _checked_prism(polygon).footprint
     except InterestError as error:
         raise DecodeError("bad_shape", str(error)) from None
+
+
+def _checked_prism(polygon: shapely.Polygon, *heights: float) -> Prism:
+    """A prism, if the polygon is one; overflow on absurd corners while this is checked is nobody's concern."""
+    with np.errstate(all="ignore"):
+        return Prism(polygon, *heights)
 
 
 def _get_polygon(reader: "_Reader") -> shapely.Polygon:

@@ -82,5 +82,5 @@ def normal_form(conjuncts: Iterable[Conjunct]) -> tuple[Conjunct, ...]:
         if constraints not in anywhere:
             result.append(Conjunct(regions[0] if len(regions) == 1 else Region.union(regions), constraints))
     if len(result) > 1:
-        result.sort(key=lambda each: each.constraints)
+        result.sort(key=lambda each: each.constraints.sort_key)
     return tuple(result)

@@ -73,7 +73,11 @@ def complement(cuts: tuple[C, ...], everything: tuple[C, ...]) -> tuple[C, ...]:
 
 
 def is_subset(inner: tuple[C, ...], outer: tuple[C, ...]) -> bool:
-    return inner == outer or intersection(inner, outer) == inner
+    if inner == outer or not inner:
+        return True
+    if not outer or inner[0] < outer[0] or inner[-1] > outer[-1]:
+        return False
+    return intersection(inner, outer) == inner
 
 
 def just_after(text: str) -> str:

@@ -83,7 +83,7 @@ def _drop_covered(region: Region) -> Region:
         inside &= high[:, None] >= high
     np.fill_diagonal(inside, False)
     alive = np.ones(len(pieces), dtype=np.bool_)
-    for inner in np.flatnonzero(inside.any(axis=0)).tolist():
+    for inner in np.flatnonzero(inside.any(axis=0))[::-1].tolist():  # of two equal sets the simpler shape stays
         outer = np.flatnonzero(inside[:, inner] & alive).tolist()
         alive[inner] = not any(covers(pieces[index], pieces[inner]) for index in outer)
     if alive.all():

@@ -1,7 +1,8 @@
-"""The `cbsmrp` command: finds the verb, loads its module, and turns every error of a user into one line and exit code 2.
+"""The `cbsmrp` command: finds the verb, loads its module, and turns a user's errors into one line and exit code 2.
 
-A verb is a module with `add_arguments(parser)` and `run(args) -> int`, loaded only when it is called; so the table may name
-modules of upper packages, and imports still run one way. Exit codes: 0 done, 1 not (wholly) done, 2 the user has to change something.
+A verb is a module with `add_arguments(parser)` and `run(args) -> int`, loaded only when it is called; so the table may
+name modules of upper packages, and imports still run one way. Exit codes: 0 done, 1 not (wholly) done, 2 the user has
+to change something.
 """
 
 from __future__ import annotations

@@ -37,12 +37,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         metavar="NAME=VALUE",
         default=[],
-        help='attribute: team=2, speed=3.5, alive=true, name=joe, or with quotes for a string in any case: team=\'"2"\'',
+        help="attribute: team=2, speed=3.5, alive=true, name=joe; quotes make a string in any case: team='\"2\"'",
     )
     parser.add_argument("--payload", default="", metavar="TEXT", help="what the update carries")
     parser.epilog = (
-        'Lines of --stdin: {"at": [x, y, z], "layer": "...", "attributes": {...}, "payload": "..."}; z may be left out,\n'
-        'and every key may: without "at" the update has no place; for the others --layer, --attr and --payload stand in.\n'
+        'Lines of --stdin: {"at": [x, y, z], "layer": "...", "attributes": {...}, "payload": "..."}.\n'
+        'z may be left out, and every key may: without "at" the update has no place; for the others --layer,\n'
+        "--attr and --payload stand in. "
         'A payload that is not text: {"base64": "..."}. Exit code 1 if something could not be sent.'
     )
 

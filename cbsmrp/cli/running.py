@@ -1,6 +1,6 @@
 """Runs a verb's coroutine on the Twisted reactor, from its start to its exit code; and the options that clients share.
 
-Called by the verbs that open sockets. Ctrl-C and SIGTERM cancel the coroutine, which leaves the overlay in its `finally`.
+Called by the verbs that open sockets. Ctrl-C and SIGTERM cancel the coroutine, which leaves the overlay as it ends.
 """
 
 from __future__ import annotations
@@ -98,6 +98,7 @@ async def client(
     finally:
         while joined.unsent and joined.endpoint.engine.attached:
             await sleep(reactor, 0.002)
+        joined.on_event = lambda event: None  # that it is detached now is no news
         await joined.close()
 
 

@@ -27,10 +27,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "Without any: everywhere, and what is published without a place",
     )
     parser.add_argument("--layer", help="only what is published on this layer")
-    parser.add_argument("--where", metavar="CQL2", help="only what fulfils this condition, e.g. \"team = 2 AND speed > 3\"")
+    parser.add_argument(
+        "--where", metavar="CQL2", help="only what fulfils this condition, as in 'team = 2 AND speed > 3'"
+    )
     parser.add_argument("-C", dest="count", type=_positive(int), metavar="COUNT", help="end after so many publications")
     parser.add_argument(
-        "-W", dest="seconds", type=_positive(float), metavar="SECONDS", help="end so long after the subscription is in force"
+        "-W",
+        dest="seconds",
+        type=_positive(float),
+        metavar="SECONDS",
+        help="end so long after the subscription is in force",
     )
     parser.add_argument(
         "--events", action="store_true", help='print lines such as {"event": "in_force"} too: ' + ", ".join(EVENTS)

@@ -214,7 +214,7 @@ class Client(Driver):
         self.on_event: Callable[[Event], None] = lambda event: None
         self.arrived: Callable[[PublicationFrame], None] | None = None
         self.parent = ""
-        self._why = "no answer: is it running?"
+        self._why = "no answer"
         self._attached: Deferred[None] = Deferred()
         self._subscriptions: dict[int, Subscription] = {}
         self._waiters: list[tuple[int, int, Deferred[None]]] = []
@@ -403,7 +403,9 @@ async def connect(
         await attached
     except Exception:
         await client.close()
-        raise CannotConnect(f"no router at {', '.join(routers)} within {timeout:g} s ({client._why})") from None
+        raise CannotConnect(
+            f"no router at {', '.join(routers)} within {timeout:g} s ({client._why}): start one, or give another address"
+        ) from None
     finally:
         if alarm.active():
             alarm.cancel()

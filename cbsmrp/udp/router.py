@@ -1,6 +1,6 @@
 """A live router: from its configuration to a listening socket.
 
-Used by `service`, and through it by `cbsmrp router` and `twistd -n cbsmrp`; or by programs that run a router of their own.
+Used by `service`, and through it by `cbsmrp router` and `twistd -n cbsmrp`; or by programs with a router of their own.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from ..wire import Codec
 from .address import any_interface, format_address, resolve
 from .driver import Driver, Reactor
 
-
 _log = Logger()
 
 
@@ -39,7 +38,9 @@ class RouterDriver(Driver):
         candidates = [resolve(upstream) for upstream in config.upstreams]
         for candidate, upstream in zip(candidates, config.upstreams, strict=True):
             if any_interface(candidate) != any_interface(self._listen):
-                raise ConfigError(f"upstream {upstream!r} and listen {config.listen!r}: both must be IPv4, or both IPv6")
+                raise ConfigError(
+                    f"upstream {upstream!r} and listen {config.listen!r}: give both as IPv4, or both as IPv6"
+                )
         self._told: set[str] = set()
         codec = Codec(config.datagram_bytes)
         self.router = Router(

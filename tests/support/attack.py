@@ -267,6 +267,11 @@ class World:
                 return None
         return chain if engine is not None else None
 
+    def look_for_loops(self) -> None:
+        for name in self.overlay.routers:
+            self.chain(name)
+        self.overlay.clock.after(0.01, self.look_for_loops)
+
     def cells_of(self, value: Interest) -> int:
         return sum(1 << i for i in range(self.plan.cells) if value.matches(cell_point(i), {}))
 
@@ -306,6 +311,8 @@ class World:
         plan, r = self.plan, self.rng
         clock = self.overlay.clock
         end = clock.now + plan.seconds
+        if plan.rehome:
+            self.look_for_loops()
         rates = {
             "move": plan.move,
             "publish": plan.publish,
@@ -413,7 +420,7 @@ class World:
                 if engine.in_force != engine.version:
                     bad(("NOT IN FORCE", name, engine.in_force, engine.version))
                 life = self.lives[name]
-                own = [(f.source, f.sequence) for _, f in life.node.arrived if f.source == engine.source]
+                own = [(f.source, f.sequence) for _, _, f in life.node.delivered if f.source == engine.source]
                 if own:
                     bad(("HEARD ITSELF", name, own[:3]))
                 twice = Counter((f.source, f.sequence) for _, _, f in life.node.delivered)

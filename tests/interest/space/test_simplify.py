@@ -145,8 +145,9 @@ def test_nearness_decides_where_all_volumes_are_zero():
 
 def test_area_decides_in_a_flat_world():
     """Not nearness: the long boxes are nearer to each other, the small ones are cheaper to merge."""
-    long, small = [Box((0, y, 5), (100, y + 1, 5)) for y in (0, 4)], [Box((x, 0, 5), (x + 1, 1, 5)) for x in (200, 204)]
-    assert Region(long + small).over_approximate(3) == Region([*long, Box((200, 0, 5), (205, 1, 5))])
+    long = [Box((0, y, 5), (100, y + 1, 5)) for y in (0, 4, 1000)]
+    small = [Box((x, 0, 5), (x + 1, 1, 5)) for x in (200, 204)]
+    assert Region(long + small).over_approximate(4) == Region([*long, Box((200, 0, 5), (205, 1, 5))])
 
 
 def test_pieces_that_are_not_merged_keep_their_shape():
