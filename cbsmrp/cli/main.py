@@ -30,7 +30,7 @@ VERBS = {
     "replay": ("cbsmrp.cli.replay", "publish a recorded trace of moving objects"),
     "top": ("cbsmrp.cli.top", "show a router's links, live"),
     "bench": ("cbsmrp.cli.bench", "measure rates, loss and latency through a router"),
-    "demo": ("sim.demo", "run a tree of routers with a crowd, and check every delivery"),
+    "demo": ("sim.demo.command", "run a tree of routers with a crowd, and check every delivery"),
 }
 
 USER_ERRORS = (InterestError, ConfigError, TraceError, CannotConnect, Refused)

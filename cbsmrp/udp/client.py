@@ -404,7 +404,7 @@ async def connect(
     except Exception:
         await client.close()
         raise CannotConnect(
-            f"no router at {', '.join(routers)} within {timeout:g} s ({client._why}): start one, or give another address"
+            f"no router at {', '.join(routers)} within {timeout:g} s ({client._why}): start it, or give another"
         ) from None
     finally:
         if alarm.active():

@@ -14,12 +14,12 @@ from typing import Any
 
 import attrs
 
-from sim.oracle import NOTHING, Delivery, Publication, Subscription, Verdict, Version, judge
+from sim.oracle import Delivery, Publication, Subscription, Verdict, Version, judge
 
 from .plan import Plan
 
-#: The least time that a publication is given from being sent to the last router that decides on it, seconds. It is given
-#: as long as the slowest that arrived took, if that is more; a long time makes fewer deliveries certain, see `Verdict.firm`.
+#: The least time that a publication is given from being sent to the last router that decides on it, seconds. If the
+#: slowest that arrived took longer, it is given as long; the longer, the fewer deliveries are certain (`Verdict.firm`).
 WINDOW = 0.1
 
 
@@ -137,6 +137,3 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
     with path.open(encoding="utf-8") as file:
         for line in file:
             yield json.loads(line)
-
-
-__all__ = ["NOTHING", "Checked", "Logs", "check"]

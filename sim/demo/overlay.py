@@ -1,7 +1,7 @@
 """One run of the demo: a core and six routers in three levels, the crowd on them, and what all of them say of it.
 
-Called by `command`, once with and once without clipping. It leaves the logs of the crowd for `check`, and the last state
-of every router's metrics.
+Called by `command`, once with and once without clipping. It leaves the logs of the crowd for `check`, and the last
+state of every router's metrics.
 """
 
 from __future__ import annotations
@@ -87,10 +87,8 @@ def perform(plan: Plan, plans: tuple[Path, Path], directory: Path, clipping: boo
         routers = {name: processes.start("router", name) for name in TREE}
         crowd = [processes.start(role, role) for role in ("publishers", "subscribers")]
         addresses, pages = _build(routers, clipping)
-        for process, entries, path in zip(crowd, (plan.updates, plan.moves), plans, strict=True):
-            places = {
-                name: addresses[PLACES[number % len(PLACES)]] for number, name in enumerate(plan.clients(entries))
-            }
+        for process, clients, path in zip(crowd, (plan.publishers, plan.subscribers), plans, strict=True):
+            places = {name: addresses[PLACES[number % len(PLACES)]] for number, name in enumerate(clients)}
             log = directory / f"{process.name}.jsonl"
             process.tell({"clients": places, "plan": os.fspath(path), "log": os.fspath(log)})
         for process in crowd:

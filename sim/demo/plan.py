@@ -1,7 +1,7 @@
-"""The plan of a demo: who publishes what where, which area is where, at which second of the run, and through which client.
+"""The plan of a demo: who publishes what where, which area is where, at which second of the run, through which client.
 
-Made once from a workload by `command`, written to files for the processes of `publishers` and `subscribers`, and kept by
-the demo itself: the logs that come back name entries of the plan by their number, so that `check` judges by what was
+Made once from a workload by `command`, written to files for the processes of `publishers` and `subscribers`, and kept
+by the demo itself: the logs that come back name entries of the plan by their number, so that `check` judges by what was
 planned, not by what a process says that it did.
 """
 
@@ -59,8 +59,15 @@ class Plan:
     seconds: float
     notes: tuple[str, ...] = ()
 
-    def clients(self, entries: Iterable[Update | Move]) -> list[str]:
-        return sorted({entry.client for entry in entries})
+    @property
+    def publishers(self) -> list[str]:
+        """Names of clients."""
+        return sorted({update.client for update in self.updates})
+
+    @property
+    def subscribers(self) -> list[str]:
+        """Names of clients."""
+        return sorted({move.client for move in self.moves})
 
 
 def make(workload: Workload, publishers: int) -> Plan:

@@ -1,11 +1,12 @@
 """The processes that the demo starts: each has a job, says lines, may be told lines, and is ended in every case.
 
-Used by `overlay`. A process runs `child` in a session of its own, so that Ctrl-C reaches the demo alone; it ends when its
-standard input does, so also when the demo is killed.
+Used by `overlay`. A process runs `child` in a session of its own, so that Ctrl-C reaches the demo alone; it ends when
+its standard input does, so also when the demo is killed.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import queue
@@ -53,7 +54,7 @@ class Process:
             raise self._ended() from None
 
     def hear(self, until: float) -> dict[str, Any] | None:
-        """The next thing it says, or None if nothing until then (`time.monotonic()`). Raises `DemoError` when it ends."""
+        """The next thing it says; None: nothing until then (`time.monotonic()`). Raises `DemoError` when it ends."""
         try:
             said = self._said.get(timeout=max(0.0, until - time.monotonic()))
         except queue.Empty:
@@ -86,10 +87,8 @@ class Process:
 
     def ask_to_end(self) -> None:
         assert self._process.stdin is not None
-        try:
+        with contextlib.suppress(BrokenPipeError):  # it has gone
             self._process.stdin.close()
-        except BrokenPipeError:
-            pass  # it has gone
 
     def end(self, until: float) -> None:
         """Wait for its end, and after `until` make it."""

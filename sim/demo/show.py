@@ -59,7 +59,9 @@ def status(progress: Progress) -> str:
 
 def table(progress: Progress) -> list[str]:
     """Totals of each router so far, in the shape of the tree."""
-    lines = [f"  {'router':<14}{'packets in':>12}{'packets out':>13}{'filtered':>10}{'control in':>12}{'lost on link':>14}"]
+    lines = [
+        f"  {'router':<14}{'packets in':>12}{'packets out':>13}{'filtered':>10}{'control in':>12}{'lost on link':>14}"
+    ]
     for name, snapshot in progress.routers.items():
         total = snapshot.total()
         lines.append(

@@ -1,8 +1,8 @@
 """The subscribers' process: several clients of the overlay, each with some areas of interest that move by the plan.
 
 Started by `overlay` through `child`. It logs when each version of an area was asked for and when it was in force, when
-that promise was taken back and given again, and every publication that reached a client's socket, before the client's own
-filter, with whether the client handed it on to a subscription.
+that promise was taken back and given again, and every publication that reached a client's socket, before the client's
+own filter, with whether the client handed it on to a subscription.
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@
 
 import asyncio
 import json
-import os
 import signal
 import socket
 import subprocess
@@ -124,7 +123,8 @@ class Overlay:
 
     def router(self, *upstreams, listen="127.0.0.1:0", **config):
         timers = config.pop("timers", self.timers)
-        driver = RouterDriver(aio.LoopReactor(), RouterConfig(listen=listen, upstreams=upstreams, timers=timers, **config))
+        config = RouterConfig(listen=listen, upstreams=upstreams, timers=timers, **config)
+        driver = RouterDriver(aio.LoopReactor(), config)
         driver.listen()
         self._routers.append(driver)
         return driver
@@ -194,6 +194,6 @@ def figure(record_property):
 
     def record(name, seconds):
         record_property(name, round(seconds, 4))
-        print(f"{name}: {1000 * seconds:.0f} ms (pid {os.getpid()})")
+        print(f"{name}: {1000 * seconds:.0f} ms")
 
     return record

@@ -1,4 +1,4 @@
-"""What dies on a live overlay, and how the rest goes on: kill -9 of routers and clients, restarts, and who never answers."""
+"""What dies on a live overlay, and how the rest goes on: kill -9 of routers and clients, restarts, silence."""
 
 import asyncio
 import json

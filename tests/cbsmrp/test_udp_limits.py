@@ -20,7 +20,7 @@ def test_too_many_pieces(overlay, until):
         core = overlay.router(limits=Limits(pieces=3))
         listener = await overlay.client(core)
         kept = await listener.client.subscribe(boxes(2))
-        with pytest.raises(Refused, match="4 pieces, this router takes at most 3 from one host"):
+        with pytest.raises(Refused, match=r"4 pieces.*this router takes at most 3 from one host"):
             await listener.client.subscribe(Box((90, 90), (91, 91)), layer="x", where="a = 1 OR b = 2")
         with pytest.raises(Refused, match="at most 3"):
             await kept.move(boxes(5))
@@ -41,7 +41,7 @@ def test_too_many_subscriptions(overlay):
         listener = await overlay.client(core)
         await listener.client.subscribe(Box((0, 0), (1, 1)))
         await listener.client.subscribe(Box((2, 0), (3, 1)))
-        with pytest.raises(Refused, match="3 subscriptions, this router takes at most 2 from one host"):
+        with pytest.raises(Refused, match=r"3 subscriptions.*this router takes at most 2 from one host"):
             await listener.client.subscribe(Box((4, 0), (5, 1)))
 
     overlay(scenario)

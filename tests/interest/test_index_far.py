@@ -1,4 +1,4 @@
-"""Boxes without ends in the R-tree: an overflow inside it would end the process, which a neighbour could then ask for."""
+"""Boxes without ends in the R-tree: an overflow inside it ends the process, and a neighbour could ask for that."""
 
 import math
 import random

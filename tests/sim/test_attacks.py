@@ -1,6 +1,8 @@
-"""T1, T2, T3 and "in force" on random trees, moves, leaves, restarts and failures, under loss, duplication and reordering.
+"""T1, T2, T3 and "in force" on random trees, moves, leaves, restarts and failures, under loss, duplication and
+reordering.
 
-The oracle is in `tests/support/attack.py`, the plans in `plans.py`. That an attack can fail is shown with engines in which one
+The oracle is in `tests/support/attack.py`, the plans in `plans.py`. That an attack can fail is shown with engines in
+which one
 rule is broken: each must be caught. More seeds: `pytest tests/sim/test_attacks.py --seeds 200`.
 """
 
@@ -14,7 +16,7 @@ import pytest
 from attack import Plan, World
 from plans import PLANS, after_repairs, control_suffers, everybody_rehomes, failures
 
-from cbsmrp import confirmation, engine
+from cbsmrp import confirmation, exchange, sessions
 from cbsmrp.confirmation import Confirmations
 from cbsmrp.engine import Engine
 from cbsmrp.messages import Rank, State
@@ -70,14 +72,15 @@ def accepted_is_in_force(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def unknown_is_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """A clipping region that is not known clips everything."""
-    plain = engine.upstream_vif
+    plain = exchange.upstream_vif
 
     def nothing() -> Vif:
         vif = plain()
         vif.in_value = NOTHING
         return vif
 
-    monkeypatch.setattr(engine, "upstream_vif", nothing)
+    for module in (exchange, sessions):
+        monkeypatch.setattr(module, "upstream_vif", nothing)
 
 
 def no_revocation(monkeypatch: pytest.MonkeyPatch) -> None:

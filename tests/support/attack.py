@@ -1,9 +1,12 @@
 """Random attacks on a virtual overlay, with an oracle that knows everything and does not use `interest` to decide.
 
-The world is a row of cells; what a host wants is a set of cells (an int used as a bit set), handed to the overlay as boxes.
-Hosts move, publish, come and go; routers crash, restart and change parents; control datagrams are lost, doubled and late.
+The world is a row of cells; what a host wants is a set of cells (an int used as a bit set), handed to the overlay as
+boxes.
+Hosts move, publish, come and go; routers crash, restart and change parents; control datagrams are lost, doubled and
+late.
 Held at all times: a publication sent after "in force" of a region that still holds reaches the host, if no failure lies
-between; at most once by (source, sequence); nobody hears its own; nothing unwanted at a host's socket. Held after quiet:
+between; at most once by (source, sequence); nobody hears its own; nothing unwanted at a host's socket. Held after
+quiet:
 every SR and CR equals equations (1) and (2), computed here; every subscription is in force; everybody is attached.
 """
 
@@ -110,7 +113,9 @@ class World:
         count = r.randint(max(2, plan.routers // 3), plan.routers)
         self.router_names = [f"R{i}" for i in range(count)]
         for i in range(1, count):
-            first = r.choice(self.router_names[max(0, i - 4) : i]) if r.random() < 0.5 else r.choice(self.router_names[:i])
+            first = (
+                r.choice(self.router_names[max(0, i - 4) : i]) if r.random() < 0.5 else r.choice(self.router_names[:i])
+            )
             others = [x for x in self.router_names if x not in (self.router_names[i], first)]
             r.shuffle(others)
             self.parents[self.router_names[i]] = [first, *others][: plan.candidates]
@@ -362,7 +367,7 @@ class World:
             self.start_router(name)
         self.overlay.run(plan.quiet)
         self.overlay.network.link = attrs.evolve(self.overlay.network.link, loss=0.0)
-        self.overlay.run(2.0)
+        self.overlay.run(6.0 if plan.crash or plan.rehome else 2.0)
         self.after_quiet()
         return self
 
@@ -377,9 +382,7 @@ class World:
 
     def after_quiet(self) -> None:
         bad = self.problems.append
-        wants = {
-            name: self.lives[name].regions[max(self.lives[name].regions)] for name in self.overlay.hosts
-        }
+        wants = {name: self.lives[name].regions[max(self.lives[name].regions)] for name in self.overlay.hosts}
         below: dict[str, set[str]] = defaultdict(set)
         for name in [*self.overlay.routers, *self.overlay.hosts]:
             engine = self.engine(name)

@@ -9,6 +9,7 @@ A transcript file holds commands, a line of four dashes, and what they made happ
     timers NAME=SECONDS ...       before the first router
     quiet | aloud                 leave out, or show again, what happens
     # a remark, repeated in the output
+    ; a remark that is not
 
 An area is an interval of x, as the box FROM <= x <= TO, 0 <= y, z <= 10. Every link takes 10 ms and loses nothing.
 
@@ -138,7 +139,7 @@ class Recorder:
         if line.startswith("#"):
             self._fold()
             self.lines += ["", line]
-        elif line:
+        elif line and not line.startswith(";"):
             verb, *words = line.split()
             getattr(self, f"_do_{verb}")(*words)
 
@@ -208,7 +209,7 @@ class Recorder:
 
     def _fold(self) -> None:
         if self._repeats:
-            self.lines.append(f"         ({self._repeats} frames that say nothing new)")
+            self.lines.append(f"         (frames that say nothing new: {self._repeats})")
             self._repeats = 0
 
     def _sent(self, sent: Sent) -> None:
