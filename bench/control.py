@@ -25,6 +25,7 @@ RADIUS = 0.05 * WORLD
 STEP = 0.01 * WORLD
 """How far an area goes in one move, metres."""
 PATIENCE = 60.0
+NAMES = {UPDATE: "UPDATE", REPLY: "REPLY", HELLO: "question"}
 
 
 def main(arguments: list[str]) -> int:
@@ -32,10 +33,10 @@ def main(arguments: list[str]) -> int:
     options = parser("control", __doc__)
     options.add_argument("--routers", type=int, default=50, help="in the tree (%(default)s)")
     options.add_argument("--hosts", type=int, default=200, help="all over the tree (%(default)s)")
-    options.add_argument("--at-once", type=int, nargs="+", default=[1, 4, 16, 64], help="hosts that move together")
-    options.add_argument("--trials", type=int, default=6, help="for each number of hosts (%(default)s)")
+    options.add_argument("--at-once", type=int, nargs="+", default=[1, 8, 64], help="hosts that move together")
+    options.add_argument("--trials", type=int, default=4, help="for each number of hosts (%(default)s)")
     options.add_argument("--period", type=float, default=0.5, help="between two moves of all hosts, s (%(default)s)")
-    options.add_argument("--seconds", type=float, default=1.5, help="(virtual) of all hosts moving (%(default)s)")
+    options.add_argument("--seconds", type=float, default=1.0, help="(virtual) of all hosts moving (%(default)s)")
     given = options.parse_args(arguments)
     tree = Tree(given.routers, given.hosts)
     publish(
@@ -64,6 +65,7 @@ class Tree:
         self.hosts: list[tuple[HostNode, Subscription]] = []
         self.round_trips: list[float] = []
         self.counts: Counter[str] = Counter()
+        """Control datagrams that moves have caused, by kind."""
         for number in range(hosts):
             at = self.rng.randrange(routers)
             host = self.overlay.host(f"h{number}", [f"r{at}"])
@@ -75,24 +77,27 @@ class Tree:
 
     def together(self, count: int, trials: int) -> list[dict[str, object]]:
         """`count` hosts move at the same time, again and again: datagrams per move, and how long it took."""
-        datagrams, trips = [], []
+        datagrams: list[float] = []
+        trips: list[float] = []
+        kinds = Counter(self.counts)
         for _ in range(trials):
             movers = self.rng.sample(range(len(self.hosts)), count)
-            before, start = self.counts.total(), self.overlay.clock.now
+            before, start = Counter(self.counts), self.overlay.clock.now
             for number in movers:
                 self._move(number)
             self._settle(movers)
             trips += [(self._in_force_at(number, start) - start) / self.round_trips[number] for number in movers]
             self.overlay.run(0.5)  # what is not waited for by anybody is counted too
-            datagrams.append((self.counts.total() - before) / count)
+            datagrams.append((self.counts.total() - before.total()) / count)
+        shares = {name: figure((total - kinds[name]) / trials / count) for name, total in self.counts.items()}
         return [
-            {"moving at once": count, "figure": "datagrams per move"} | spread(datagrams),
+            {"moving at once": count, "figure": "datagrams per move"} | spread(datagrams) | shares,
             {"moving at once": count, "figure": "round trips to in force"} | spread(trips),
         ]
 
     def crowd(self, period: float, seconds: float) -> list[dict[str, object]]:
         """Every host moves each `period` seconds, each at its own phase."""
-        overlay, moves = self.overlay, []
+        overlay, moves = self.overlay, list[tuple[int, float, int]]()
         start, before = overlay.clock.now, self.counts.total()
         for number in range(len(self.hosts)):
             at = start + self.rng.uniform(0, period)
@@ -151,8 +156,8 @@ class Tree:
 
     def _count(self, sent: Sent) -> None:
         kind, flags = sent.data[4], sent.data[5]
-        if kind in (UPDATE, REPLY) or (kind == HELLO and flags & ASK):
-            self.counts["datagrams"] += 1
+        if kind in NAMES and (kind != HELLO or flags & ASK):
+            self.counts[NAMES[kind]] += 1
 
 
 if __name__ == "__main__":

@@ -349,6 +349,8 @@ class Client(Driver):
                 subscription._deliver(publication)
 
     def _notice(self, notice: Notice) -> None:
+        if self._closed:
+            return
         if isinstance(notice, Attached):
             self.parent = format_address(notice.parent)
             self.on_event(Event("attached", self.parent))
@@ -382,7 +384,7 @@ class Client(Driver):
 
 
 async def connect(
-    reactor: Reactor,
+    reactor: Any,
     *routers: str,
     timeout: float = CONNECT_TIMEOUT,
     timers: Timers | None = None,

@@ -65,8 +65,8 @@ def _positive(text: str) -> float:
 
 def run(args: argparse.Namespace) -> int:
     """Raises `TraceError` and `ConfigError` for what the user has to change."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     screen = Screen(sys.stderr)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         return _run(args, screen)
     except DemoError as error:
@@ -75,6 +75,8 @@ def run(args: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         message("cbsmrp demo: interrupted, all processes have ended")
         return INTERRUPTED
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _run(args: argparse.Namespace, screen: Screen) -> int:

@@ -149,12 +149,12 @@ class Overlay:
 
 
 @pytest.fixture
-def overlay(short_timers):
+def overlay():
     """Call with an async function that takes an `Overlay`; it is run to its end, and everything closed."""
 
-    def run(scenario, timers=short_timers, seconds=20):
+    def run(scenario, timers=None, seconds=30):
         async def main():
-            overlay = Overlay(timers)
+            overlay = Overlay(timers or Timers())
             try:
                 async with asyncio.timeout(seconds):
                     return await scenario(overlay)

@@ -48,7 +48,7 @@ async def arrives(publisher, subscriber, until):
     assert subscriber.socket.count((sent.source, sent.sequence)) == 1
 
 
-def test_a_router_in_the_middle_is_killed(overlay, processes, until, short_config, figure):
+def test_a_router_in_the_middle_is_killed(overlay, processes, until, short_timers, short_config, figure):
     async def scenario(overlay):
         core = overlay.router()
         loop = asyncio.get_running_loop()
@@ -73,10 +73,10 @@ def test_a_router_in_the_middle_is_killed(overlay, processes, until, short_confi
         # The core forgets the dead child, and sends nothing more there.
         await until(lambda: len(core.router.rib.children()) == 2, "the dead router's VIF to go")
 
-    overlay(scenario)
+    overlay(scenario, short_timers)
 
 
-def test_a_client_is_killed(overlay, processes, until, figure):
+def test_a_client_is_killed(overlay, processes, until, short_timers, figure):
     async def scenario(overlay):
         core = overlay.router()
         leaf = overlay.router(core.address, keep_attached=True)
@@ -96,10 +96,10 @@ def test_a_client_is_killed(overlay, processes, until, figure):
         await asyncio.sleep(0.1)
         assert to_leaf.traffic.packets_out == 0
 
-    overlay(scenario)
+    overlay(scenario, short_timers)
 
 
-def test_the_core_is_restarted(overlay, processes, until, short_config, figure):
+def test_the_core_is_restarted(overlay, processes, until, short_timers, short_config, figure):
     async def scenario(overlay):
         loop = asyncio.get_running_loop()
         core, started = await loop.run_in_executor(None, lambda: processes.router("--config", short_config))
@@ -121,10 +121,10 @@ def test_the_core_is_restarted(overlay, processes, until, short_config, figure):
         await until(lambda: right.router.attached, "the other branch to be back")
         await arrives(publisher, subscriber, until)
 
-    overlay(scenario)
+    overlay(scenario, short_timers)
 
 
-def test_a_client_goes_to_its_second_router(overlay, until, figure):
+def test_a_client_goes_to_its_second_router(overlay, until, short_timers, figure):
     async def scenario(overlay):
         core = overlay.router()
         first, second = overlay.router(core.address), overlay.router(core.address)
@@ -139,7 +139,7 @@ def test_a_client_goes_to_its_second_router(overlay, until, figure):
         await arrives(publisher, subscriber, until)
         overlay.forget(first)
 
-    overlay(scenario)
+    overlay(scenario, short_timers)
 
 
 def test_nobody_answers(overlay, free_port):

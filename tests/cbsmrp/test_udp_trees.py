@@ -103,7 +103,7 @@ def test_everybody_gets_exactly_what_matches(overlay, until, tree, clipping):
     overlay(scenario)
 
 
-def test_a_publisher_that_opted_in_stays_silent_until_somebody_wants_it(overlay, until):
+def test_a_publisher_that_opted_in_stays_silent_until_somebody_wants_it(overlay, until, short_timers):
     async def scenario(overlay):
         core = overlay.router()
         leaf = overlay.router(core.address)
@@ -123,7 +123,7 @@ def test_a_publisher_that_opted_in_stays_silent_until_somebody_wants_it(overlay,
         assert wanted is not None, "in force means that no publisher holds back any longer"
         await until(lambda: (wanted.source, wanted.sequence) in subscriber.socket, "the newly wanted publication")
 
-    overlay(scenario)
+    overlay(scenario, short_timers)
 
 
 def test_ipv6(overlay, until):

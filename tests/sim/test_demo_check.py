@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from cbsmrp.cli.scrape import Snapshot, VifRow
+from cbsmrp.traces import read
 from interest import Interest, Point
 from sim.demo import command, plan
 from sim.demo.overlay import TREE, Performed
-from sim.workload import to_interest
+from sim.workload import oscillating, recorded, to_interest
 
 START = 1000.0  # second 0 of the run on the machine's clock
 PROMISED = 0.02  # seconds until a move is in force
@@ -23,7 +24,12 @@ class Faultless:
     def __init__(self, planned):
         self.plan = planned
         self.publishers = [
-            {"update": number, "sent": START + update.time, "source": f"{hash_of(update.name):016x}", "sequence": number}
+            {
+                "update": number,
+                "sent": START + update.time,
+                "source": f"{hash_of(update.name):016x}",
+                "sequence": number,
+            }
             for number, update in enumerate(planned.updates)
         ]
         self.publishers.append({"client": "publisher0", "lost_on_link": 0, "drops": {}})
@@ -232,11 +238,10 @@ def test_plans_survive_their_files(tmp_path):
     trace = tmp_path / "flat.csv"
     rows = [f"{t},a{n % 2}.{n},{n * 10 + t},{t}" for t in range(20) for n in range(8)]
     trace.write_text("\n".join(["t,id,x,y", *rows]) + "\n")
-    parser = argparse.ArgumentParser()
-    command.add_arguments(parser)
-    for options in (["--trace", str(trace)], ["--seed", "7"]):
-        args = parser.parse_args(["--seconds", "3", "--rate", "50", "--out", str(tmp_path), *options])
-        made, (updates, moves) = command._plan(args, command.Screen(open("/dev/null", "w")))
-        assert len(made.updates) > 50 and any(move.time for move in made.moves)
-        assert tuple(plan.read_updates(updates)) == made.updates
-        assert tuple(plan.read_moves(moves)) == made.moves
+    for made in (oscillating(7, duration=3.0, rate=50.0), recorded(read(trace), 7, duration=3.0, rate=50.0)):
+        planned = plan.make(made, publishers=4)
+        assert len(planned.updates) > 50 and any(move.time for move in planned.moves)
+        plan.write(planned.updates, tmp_path / "updates")
+        plan.write(planned.moves, tmp_path / "moves")
+        assert tuple(plan.read_updates(tmp_path / "updates")) == planned.updates
+        assert tuple(plan.read_moves(tmp_path / "moves")) == planned.moves
