@@ -111,9 +111,7 @@ def joined(router: tuple[str, int], interests: Sequence[Interest]) -> Iterator[l
             peer.socket.close()
 
 
-def serve(
-    peers: Sequence[Peer], served: Callable[[Peer], None], done: Callable[[], bool], patience: float
-) -> None:
+def serve(peers: Sequence[Peer], served: Callable[[Peer], None], done: Callable[[], bool], patience: float) -> None:
     """Be the driver of all of them until `done`; `served` is called after something has arrived for one of them.
 
     BenchError when it takes longer than `patience` seconds.

@@ -1,9 +1,9 @@
 """Control datagrams per move on a virtual tree of 50 routers, and how long moves take to be in force, in round trips.
 
 No loss, 10 ms per link, every host's area a sphere of 10 % of the world's side. A move is counted with all UPDATEs,
-REPLYs and questions that it causes anywhere in the tree until it is in force; the beat of HELLOs, which is there at rest
-too, is not. A round trip is the way from a host to the router that is farthest from it, and back. The last table is of
-all moves of all hosts while every one of them moves several times a second: nobody may starve.
+REPLYs and questions that it causes anywhere in the tree until it is in force; the beat of HELLOs, which is there at
+rest too, is not. A round trip is the way from a host to the router that is farthest from it, and back. The last table
+is of all moves of all hosts while every one of them moves several times a second: nobody may starve.
 """
 
 import random
@@ -102,7 +102,9 @@ class Tree:
         for number in range(len(self.hosts)):
             at = start + self.rng.uniform(0, period)
             while at < start + seconds:
-                overlay.clock.at(at, lambda number=number: moves.append((number, overlay.clock.now, self._move(number))))
+                overlay.clock.at(
+                    at, lambda number=number: moves.append((number, overlay.clock.now, self._move(number)))
+                )
                 at += period
         overlay.run(seconds)
         self._settle(range(len(self.hosts)))

@@ -22,9 +22,7 @@ def main(arguments: list[str]) -> int:
     options.add_argument("--scanned", type=int, nargs="*", default=[16, 32, 64, 96, 128, 192, 256, 512])
     options.add_argument("--seconds", type=float, default=0.5, help="of CPU per figure (%(default)s)")
     given = options.parse_args(arguments)
-    find = [
-        finding(size, attributes, given.seconds) for size in given.sizes for attributes in (False, True)
-    ]
+    find = [finding(size, attributes, given.seconds) for size in given.sizes for attributes in (False, True)]
     publish(
         "matching",
         {

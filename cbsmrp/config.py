@@ -133,7 +133,6 @@ class Limits:
     pieces: int = attrs.field(default=256, validator=_whole(1))
     subscriptions: int = attrs.field(default=64, validator=_whole(1))
     publications_per_second: float = _seconds(1000.0)
-    region_bytes: int = attrs.field(default=65536, validator=_whole(64))
 
 
 @attrs.frozen(kw_only=True)

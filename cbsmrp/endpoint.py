@@ -28,6 +28,15 @@ from .wire import PREAMBLE, BadVersion, Codec, PublicationFrame, encode_publicat
 HOP_LIMIT = 32
 
 
+@attrs.define(eq=False)
+class _Buffer:
+    """Publications that will leave by a VIF in one datagram of `size` bytes. Never empty."""
+
+    vif: Vif
+    frames: list[bytes] = attrs.field(factory=list)
+    size: int = len(PREAMBLE)
+
+
 class Endpoint:
     """The part that routers and hosts share. `notice` is called with what the engine wants the application to know."""
 
@@ -37,7 +46,7 @@ class Endpoint:
         self.drops = engine.drops
         self._notice = notice
         self._out: list[tuple[Address, bytes]] = []
-        self._buffers: dict[VifId, tuple[Vif, list[bytes], int]] = {}
+        self._buffers: dict[VifId, _Buffer] = {}
         self._carry_out()
 
     # -- the driver's side -----------------------------------------------------------------------------
@@ -66,8 +75,9 @@ class Endpoint:
             vif = self.engine.rib.at(address)
             if vif is None or not vif.joined:
                 self.drops["unknown_vif"] += len(publications)
-                self.engine.unknown_sender(address, now)
-                self._carry_out()
+                if not messages:  # those have answers of their own, and there is at most one a datagram
+                    self.engine.unknown_sender(address, now)
+                    self._carry_out()
             else:
                 vif.traffic.datagrams_in += 1
                 vif.traffic.packets_in += len(publications)
@@ -93,8 +103,8 @@ class Endpoint:
 
     def flush(self) -> None:
         """The driver's input is drained: what was packed goes out."""
-        for vif, frames, _ in self._buffers.values():
-            self._emit(vif, frames)
+        for buffer in self._buffers.values():
+            self._emit(buffer.vif, buffer.frames)
         self._buffers.clear()
 
     def take_datagrams(self) -> list[tuple[Address, bytes]]:
@@ -120,12 +130,15 @@ class Endpoint:
         pass
 
     def _pack(self, vif: Vif, frame: bytes) -> None:
-        _, frames, size = self._buffers.get(vif.id, (vif, [], len(PREAMBLE)))
-        if frames and size + len(frame) > self.codec.datagram_bytes:
-            self._emit(vif, frames)
-            frames, size = [], len(PREAMBLE)
-        frames.append(frame)
-        self._buffers[vif.id] = (vif, frames, size + len(frame))
+        buffer = self._buffers.get(vif.id)
+        if buffer is None:
+            buffer = self._buffers[vif.id] = _Buffer(vif)
+        elif buffer.size + len(frame) > self.codec.datagram_bytes:
+            self._emit(buffer.vif, buffer.frames)
+            buffer.frames, buffer.size = [], len(PREAMBLE)
+        buffer.vif = vif  # a parent may have changed meanwhile
+        buffer.frames.append(frame)
+        buffer.size += len(frame)
 
     def _emit(self, vif: Vif, frames: list[bytes]) -> None:
         data = PREAMBLE + b"".join(frames)

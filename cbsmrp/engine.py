@@ -131,6 +131,7 @@ class Engine(Sessions):
     def unknown_sender(self, address: Address, now: float) -> None:
         """A publication came from an address without a VIF: hint, at a limited rate, that it should join again."""
         self.now = now
+        self._answered = False
         if self._may_reset():
             self._send(address, Rejoin())
 

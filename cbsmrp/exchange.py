@@ -244,11 +244,14 @@ class Exchange:
             want = self._bounded(want)
         attached = vif.id != UPSTREAM and self.attached
         old = vif.out_value
-        if old is not None and vif.shrink_delay and want != old and self.now < vif.shrink_at and old.covers(want):
-            vif.shrink_at = min(vif.shrink_at, self.now + vif.shrink_delay)
-            want = old
-        else:
-            vif.shrink_at = inf
+        shrink_at = inf
+        if old is not None and want != old and not self.is_host and old.covers(want):
+            if want.covers(old):
+                want = old  # the same set in other words is no news (the paper's rule 2)
+            elif vif.shrink_delay and self.now < vif.shrink_at:
+                shrink_at = min(vif.shrink_at, self.now + vif.shrink_delay)
+                want = old
+        vif.shrink_at = shrink_at
         if want != old or attached != vif.out_attached:
             vif.out_value, vif.out_attached, vif.out_version = want, attached, vif.dirty
             vif.chunks = None
@@ -301,7 +304,8 @@ class Exchange:
         elif vif.reply:
             self._send_state(vif)
         elif now >= vif.hello_at:
-            self._send_state(vif, hello=True)
+            # A host asks, so that it may have shorter times than its router, which may serve thousands.
+            self._send_state(vif, ask=self.is_host, hello=True)
 
     def _deadline(self, vif: Vif) -> float:
         if not vif.joined:

@@ -13,11 +13,13 @@ from collections.abc import Iterable, Sequence
 
 import attrs
 
-from interest import NOTHING, Extent, Interest, InterestIndex, Value
+from interest import NOTHING, Extent, Interest, InterestError, InterestIndex, Value
+from interest.binary import encode_interest
 
 from .config import Timers
 from .duplicates import Duplicates
 from .engine import Engine
+from .exchange import MAX_VALUE_BYTES
 from .fib import Routed
 from .messages import Address, Refuse
 from .ready import InForce, InForceLost, SubscriptionRefused
@@ -97,6 +99,8 @@ class Host(Engine):
         return self._local.in_version
 
     def subscribe(self, interest: Interest, now: float) -> Subscription:
+        """Raises `InterestError` if all subscriptions together cannot be said in one region (`MAX_VALUE_BYTES`)."""
+        self._check(None, interest)
         self.now = now
         subscription = Subscription(self._next_id, interest, 0)
         self._next_id += 1
@@ -107,10 +111,14 @@ class Host(Engine):
         return subscription
 
     def move(self, subscription: Subscription, interest: Interest, now: float) -> int:
-        """Replace what a subscription wants. Returns the version to wait for. Raises `KeyError` if it has ended."""
+        """Replace what a subscription wants. Returns the version to wait for.
+
+        Raises `KeyError` if it has ended, `InterestError` as `subscribe` does.
+        """
         self.now = now
         if self.subscriptions[subscription.id] is not subscription:
             raise KeyError(subscription.id)
+        self._check(subscription, interest)
         if subscription.told == 0:
             subscription.before = subscription.interest
         subscription.interest = interest
@@ -125,6 +133,15 @@ class Host(Engine):
             self._index.remove(subscription.id)
             self._change(None)
             self._finish()
+
+    def _check(self, replaced: Subscription | None, interest: Interest) -> None:
+        others = [s.interest for s in self.subscriptions.values() if s is not replaced]
+        size = len(encode_interest(Interest.union([*others, interest])))
+        if size > MAX_VALUE_BYTES:
+            raise InterestError(
+                f"the subscriptions of this client take {size} bytes, at most {MAX_VALUE_BYTES} can be told to a router: "
+                "use fewer or simpler shapes, or another client"
+            )
 
     def _change(self, subscription: Subscription | None) -> None:
         local = self._local

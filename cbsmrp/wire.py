@@ -2,7 +2,7 @@
 
 Called by `endpoint`, which both drivers share; the engine never sees bytes. A datagram is decoded whole or not at all:
 `decode` raises `DecodeError` with one of the named reasons of PROTOCOL.md section 8. Publications are not turned into
-objects where only their frame is forwarded: `PublicationFrame` decodes the parts that are asked for.
+objects where only their frame is forwarded: `PublicationFrame` holds its bytes, and what the table matches.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable
-from functools import cached_property
 
 from interest import Box, DecodeError, Extent, Point, Prism, Value
 from interest.binary import decode_attributes, decode_polygon, encode_attributes, encode_polygon
@@ -74,14 +73,11 @@ class BadVersion(DecodeError):
 
 
 class PublicationFrame:
-    """A publication as it came: the bytes to forward, and its head decoded. The rest is decoded when asked for.
-
-    The constructor checks everything (so that a broken frame is refused before anything of its datagram is handled).
+    """A publication as it came: the bytes to forward, and decoded what is matched. Raises `DecodeError`: a broken frame
+    is refused before anything of its datagram is handled.
     """
 
-    __slots__ = (
-        "__dict__", "_attributes_at", "_payload_at", "data", "extent", "hop_limit", "label", "sequence", "source",
-    )  # fmt: skip
+    __slots__ = ("_payload_at", "attributes", "data", "extent", "hop_limit", "label", "sequence", "source")
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -90,17 +86,15 @@ class PublicationFrame:
         head = _PUBLICATION.unpack_from(data)
         _, _, _, self.hop_limit, kind, attributes, self.label, self.sequence, self.source = head
         self.extent, at = _read_extent(data, kind)
-        self._attributes_at, self._payload_at = at, at + attributes
-        if self._payload_at > len(data):
+        self._payload_at = end = at + attributes
+        if end > len(data):
             raise DecodeError("bad_attributes", f"{attributes} bytes of attributes in a frame of {len(data)}")
+        self.attributes: dict[str, Value] = {}
         if attributes:
-            _ = self.attributes
-        else:
-            self.__dict__["attributes"] = {}
-
-    @cached_property
-    def attributes(self) -> dict[str, Value]:
-        return decode_attributes(self.data[self._attributes_at : self._payload_at])
+            try:
+                self.attributes = decode_attributes(data[at:end])
+            except DecodeError as error:
+                raise DecodeError("bad_attributes", str(error)) from None
 
     @property
     def payload(self) -> bytes:
@@ -271,8 +265,7 @@ def _write_quit(message: Quit) -> bytes:
 
 
 def _read_quit(flags: int, body: bytes) -> Quit:
-    (token,) = _TOKEN.unpack(body)
-    return Quit(token, bool(flags & DOWN))
+    return Quit(_only_token(body), bool(flags & DOWN))
 
 
 def _write_reset(message: Reset) -> bytes:
@@ -280,8 +273,14 @@ def _write_reset(message: Reset) -> bytes:
 
 
 def _read_reset(flags: int, body: bytes) -> Reset:
-    (token,) = _TOKEN.unpack(body)
-    return Reset(token, bool(flags & DOWN))
+    return Reset(_only_token(body), bool(flags & DOWN))
+
+
+def _only_token(body: bytes) -> int:
+    (token,) = _TOKEN.unpack_from(body)
+    if len(body) > _TOKEN.size:
+        raise DecodeError("bad_length", f"{len(body) - _TOKEN.size} bytes behind a token")
+    return int(token)
 
 
 def _write_refuse(message: Refuse) -> bytes:

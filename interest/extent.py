@@ -9,10 +9,19 @@ from functools import cached_property
 
 import attrs
 
-from interest.shapes import Bounds, Box, Prism, coordinates, finite
+from interest.shapes import LIMIT, Bounds, Box, Prism, coordinates, finite
 
 
 def _position(values: Sequence[float]) -> tuple[float, ...]:
+    if type(values) is tuple and len(values) == 3:  # what is received: decided here, at a third of the time
+        x, y, z = values
+        if (
+            type(x) is type(y) is type(z) is float
+            and -LIMIT <= x <= LIMIT
+            and -LIMIT <= y <= LIMIT
+            and -LIMIT <= z <= LIMIT
+        ):
+            return x + 0.0, y + 0.0, z + 0.0
     given = coordinates(values, "Point", (2, 3))
     return tuple(finite(value, f"Point {axis}") for axis, value in zip("xyz", given, strict=False))
 

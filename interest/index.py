@@ -90,6 +90,7 @@ class InterestIndex(Generic[K]):
                     break
         if extent is not None:
             x0, y0, z0, x1, y1, z1 = bounds = extent.bounds
+            prism = extent if isinstance(extent, Prism) else None
             entries: Iterable[_Entry]
             if self._tree is None:
                 entries = self._entries.values()
@@ -100,7 +101,7 @@ class InterestIndex(Generic[K]):
                     (u0 <= x1 and x0 <= u1 and v0 <= y1 and y0 <= v1 and w0 <= z1 and z0 <= w1)
                     and number not in found
                     and constraints.match(attributes)
-                    and (spatial.intersects(piece, extent) if isinstance(extent, Prism) else piece.meets_box(bounds))
+                    and (piece.meets_box(bounds) if prism is None else spatial.intersects(piece, prism))
                 ):
                     found.add(number)
         return [self._rows[number].key for number in sorted(found)]
@@ -153,5 +154,9 @@ def _properties() -> Property:
 
 
 def _clamped(bounds: Bounds) -> Bounds:
+    x0, y0, z0, x1, y1, z1 = bounds
+    low, high = -_FARTHEST, _FARTHEST
+    if x0 >= low and y0 >= low and z0 >= low and x1 <= high and y1 <= high and z1 <= high:
+        return bounds  # nearly always: twelve calls fewer for each publication
     x0, y0, z0, x1, y1, z1 = [min(max(value, -_FARTHEST), _FARTHEST) for value in bounds]
     return x0, y0, z0, x1, y1, z1

@@ -117,7 +117,8 @@ class Region:
         Complete where both are boxes, also for one box that only several cover together (within `tiling.MAX_CELLS`).
         Any other piece must lie in one piece, or its bounds in the boxes.
         """
-        return all(self._covers_piece(piece) for piece in other.pieces)
+        mine = self._piece_set
+        return all(piece in mine or self._covers_piece(piece) for piece in other.pieces)
 
     def simplify(self) -> "Region":
         """The same set in fewer pieces where that is easy to see; see `simplify.simplify`."""
@@ -126,6 +127,10 @@ class Region:
     def over_approximate(self, budget: int) -> "Region":
         """A region that covers this one with at most `budget` pieces; see `simplify.over_approximate`."""
         return simplify.over_approximate(self, budget)
+
+    @cached_property
+    def _piece_set(self) -> frozenset[Piece]:
+        return frozenset(self.pieces)
 
     def _covers_piece(self, piece: Piece) -> bool:
         if any(spatial.covers(mine, piece) for mine in self._near(piece.bounds)):

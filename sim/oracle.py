@@ -117,25 +117,26 @@ def judge(
     subscriptions: Mapping[str, Sequence[Subscription]],
     deliveries: Mapping[str, Iterable[Delivery]],
     *,
-    window: float,
+    window: float | Callable[[float], float],
     examples: int = 10,
 ) -> Verdict:
     """Hold what arrived at each host against what had to.
 
-    `window` (seconds) is the longest that a publication takes from being sent to the last router that decides on it:
-    versions asked for within it after sending count. One that arrived later still is unwanted only if no version asked
-    for until then matches. At most `examples` misses and as many unwanted ones are described. A host never expects its
-    own publications. Raises ValueError when two publications have the same source and sequence.
+    `window` (seconds, or a function from the time of sending to seconds) is the longest that a publication takes from
+    being sent to the last router that decides on it, which is no sooner than for those sent before: versions asked for
+    within it after sending count. One that arrived later still is unwanted only if no version asked for until then
+    matches. At most `examples` misses and as many unwanted ones are described. A host never expects its own
+    publications. Raises ValueError when two publications have the same source and sequence.
     """
-    world = _World(publications)
+    world = _World(publications, window)
     verdict = Verdict(publications=len(world.publications))
     for host in sorted(subscriptions.keys() | deliveries.keys()):
         wanted = subscriptions.get(host, ())
-        must, may = world.wanted(host, wanted, window)
+        must, may = world.wanted(host, wanted)
         last = _Arrivals(world, deliveries.get(host, ()))
         arrived = last.count > 0
         for at in np.flatnonzero(arrived & ~may):
-            may[at] = world.late(host, wanted, int(at), window, last.latest[int(at)])
+            may[at] = world.late(host, wanted, int(at), last.latest[int(at)])
         missed, unwanted = np.flatnonzero(must & ~arrived), np.flatnonzero(arrived & ~may)
         verdict.expected += int(must.sum())
         verdict.may_deliver += int((may & ~must).sum())
@@ -144,9 +145,9 @@ def judge(
         verdict.unwanted += len(unwanted) + len(last.unknown)
         verdict.duplicates += last.again
         for at in missed[: examples - len(verdict.misses)]:
-            verdict.misses.append(f"{host} missed {world.describe(int(at), wanted, window)}")
+            verdict.misses.append(f"{host} missed {world.describe(int(at), wanted)}")
         for at in unwanted[: examples - len(verdict.unwanted_ones)]:
-            verdict.unwanted_ones.append(f"{host} was sent {world.describe(int(at), wanted, window, host)}")
+            verdict.unwanted_ones.append(f"{host} was sent {world.describe(int(at), wanted, host)}")
         for source, sequence in last.unknown[: examples - len(verdict.unwanted_ones)]:
             verdict.unwanted_ones.append(f"{host} was sent {source:016x}/{sequence}, which nobody published")
     return verdict
@@ -155,12 +156,15 @@ def judge(
 class _World:
     """All publications in the order of time, as arrays, with what was already found out about them."""
 
-    def __init__(self, publications: Iterable[Publication]) -> None:
+    def __init__(self, publications: Iterable[Publication], window: float | Callable[[float], float]) -> None:
         self.publications = sorted(publications, key=lambda each: each.time)
         self.index = {(each.source, each.sequence): at for at, each in enumerate(self.publications)}
         if len(self.index) != len(self.publications):
             raise ValueError("two publications have the same source and sequence")
         self.times = np.array([each.time for each in self.publications], float)
+        windows = [window(each.time) if callable(window) else window for each in self.publications]
+        # When the last router has decided on each publication, and on every earlier one.
+        self.decided = np.maximum.accumulate(self.times + np.array(windows, float))
         self.extents = Extents([each.extent for each in self.publications])
         self.attributes = [
             {**each.attributes, "layer": each.layer} if each.layer is not None else each.attributes
@@ -171,35 +175,36 @@ class _World:
         self.hosts = np.array([hosts[each.host] for each in self.publications], int)
         self._conditions: dict[object, Bools] = {}
 
-    def wanted(self, host: str, subscriptions: Sequence[Subscription], window: float) -> tuple[Bools, Bools]:
+    def wanted(self, host: str, subscriptions: Sequence[Subscription]) -> tuple[Bools, Bools]:
         """For each publication: must it be delivered to the host, may it?"""
         must, may = np.zeros(len(self.times), bool), np.zeros(len(self.times), bool)
         for subscription in subscriptions:
             every, some = np.ones(len(self.times), bool), np.zeros(len(self.times), bool)
             every[: self._before(_superseded(subscription, -1))] = False
             for number, version in enumerate(subscription.versions):
-                start, stop = self._before(version.asked - window), self._before(_superseded(subscription, number))
+                start = int(np.searchsorted(self.decided, version.asked, side="left"))
+                stop = self._before(_superseded(subscription, number))
                 if start < stop:
                     matching = self._matching(version, start, stop)
                     every[start:stop] &= matching
                     some[start:stop] |= matching
             for begin, end in subscription.unpromised:
-                every[(self.times + window >= begin) & (self.times <= end)] = False
+                every[(self.decided >= begin) & (self.times <= end)] = False
             must |= every
             may |= some
         others = self.hosts != self.host_numbers.get(host, -1)
         return must & others, may & others
 
-    def late(self, host: str, subscriptions: Sequence[Subscription], at: int, window: float, arrived: float) -> bool:
+    def late(self, host: str, subscriptions: Sequence[Subscription], at: int, arrived: float) -> bool:
         """Whether a version asked for after the window, but before the publication arrived, matches it."""
         publication = self.publications[at]
         return publication.host != host and any(
-            publication.time + window < version.asked <= arrived and bool(self._matching(version, at, at + 1)[0])
+            self.decided[at] < version.asked <= arrived and bool(self._matching(version, at, at + 1)[0])
             for subscription in subscriptions
             for version in subscription.versions
         )
 
-    def describe(self, at: int, subscriptions: Sequence[Subscription], window: float, receiver: str = "") -> str:
+    def describe(self, at: int, subscriptions: Sequence[Subscription], receiver: str = "") -> str:
         """A publication and what each subscription's versions about at its time say to it, in words."""
         each = self.publications[at]
         text = f"{each.source:016x}/{each.sequence}, sent at {each.time:.3f} s by {each.host} at {each.extent}"
@@ -213,7 +218,7 @@ class _World:
                 + ("never" if version.in_force is None else f"{version.in_force:.3f}")
                 + (" matches" if self._matching(version, at, at + 1)[0] else " does not match")
                 for number, version in enumerate(subscription.versions)
-                if version.asked - window <= each.time < _superseded(subscription, number)
+                if version.asked <= self.decided[at] and each.time < _superseded(subscription, number)
             ]
             found.append(f"subscription {place}: {', '.join(said) or 'no version yet'}")
         return f"{text}: {'; '.join(found) or 'no subscription'}"

@@ -173,11 +173,11 @@ def command_forwarder(name: str, command: Sequence[str], outs: int) -> Iterator[
 
 
 def measure(
-    tools: Path, forwarder: Forwarder, datagrams: Sequence[bytes], *, rate: float, seconds: float
+    tools: Path, forwarder: Forwarder, datagrams: Sequence[bytes], *, rate: float, seconds: float, packed: int = 1
 ) -> Measurement:
-    """Send `datagrams`, each one publication, round and round at `rate` a second (0: as fast as it goes) for `seconds`.
+    """Send `datagrams`, each of `packed` publications, round and round for `seconds`.
 
-    `tools` is the folder of `build`. Raises BenchError.
+    `rate` is in publications a second, 0 as fast as it goes; `tools` the folder of `build`. Raises BenchError.
     """
     prepared = tools / "datagrams"
     prepared.write_bytes(b"".join(len(each).to_bytes(2, "big") + each for each in datagrams))
@@ -185,19 +185,28 @@ def measure(
     with process([tools / "load", "sink", *_descriptors(forwarder.sinks)], forwarder.sinks) as sink:
         drops = _drops([forwarder.port]), _drops(sink_ports)
         before = cpu_ns(forwarder.pid)
-        load = [tools / "load", "send", *_descriptors([forwarder.sender]), forwarder.port, prepared, rate, seconds]
+        load = [
+            tools / "load",
+            "send",
+            *_descriptors([forwarder.sender]),
+            forwarder.port,
+            prepared,
+            rate / packed,
+            seconds,
+        ]
         with process([str(word) for word in load], [forwarder.sender]) as sender:
             sent = report(sender, seconds + 10)
-        _until(lambda: not any(_sockets().get(port, (0, 0))[0] for port in (forwarder.port, *sink_ports)), 10.0)
+        ports = forwarder.port, *sink_ports
+        _until(lambda: _sleeps(forwarder.pid) and not any(_sockets().get(port, (0, 0))[0] for port in ports), 10.0)
         after = cpu_ns(forwarder.pid)
         end(sink)
         counted = report(sink)
         return Measurement(
             forwarder.name,
             sent["seconds"],
-            sent["sent"],
+            sent["sent"] * packed,
             sent["send_errors"],
-            _drops([forwarder.port]) - drops[0],
+            (_drops([forwarder.port]) - drops[0]) * packed,
             sum(map(forwarder.publications, counted["datagrams"], counted["bytes"])),
             _drops(sink_ports) - drops[1],
             (after - before) / 1000,
@@ -211,6 +220,12 @@ def cpu_ns(pid: int) -> int:
         return time.clock_gettime_ns(clock)
     except OSError:
         raise BenchError(f"process {pid}, which was to be measured, has ended") from None
+
+
+def _sleeps(pid: int) -> bool:
+    """Whether a process waits for something to do; on a busy machine one that does not may use no CPU for long."""
+    state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    return state == "S"
 
 
 def _descriptors(sockets: Sequence[socket.socket]) -> list[str]:

@@ -15,13 +15,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
-from interest.errors import InterestError
-
 from .. import __version__
-from ..config import ConfigError
-from ..traces import TraceError
-from ..udp.client import CannotConnect, Refused
-from .output import message
 
 VERBS = {
     "router": ("cbsmrp.cli.router", "run a router"),
@@ -32,8 +26,6 @@ VERBS = {
     "bench": ("cbsmrp.cli.bench", "measure rates, loss and latency through a router"),
     "demo": ("sim.demo.command", "run a tree of routers with a crowd, and check every delivery"),
 }
-
-USER_ERRORS = (InterestError, ConfigError, TraceError, CannotConnect, Refused)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -52,9 +44,30 @@ def _joined(arguments: Iterable[str]) -> list[str]:
     return result
 
 
+def _user_errors() -> tuple[type[Exception], ...]:
+    """What is the user's to mend. (Found only when needed: the libraries behind it take their time to load.)"""
+    from interest import InterestError
+
+    from ..config import ConfigError
+    from ..traces import TraceError
+    from ..udp.client import CannotConnect, Refused
+
+    return InterestError, ConfigError, TraceError, CannotConnect, Refused
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line (the process's own by default) and return its exit code."""
-    arguments = _joined(sys.argv[1:] if argv is None else argv)
+    try:
+        return _run(_joined(sys.argv[1:] if argv is None else argv))
+    except BrokenPipeError:
+        # Whoever read our output has gone, which is its right. Python's own flush at exit must find somebody.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 1
+
+
+def _run(arguments: Sequence[str]) -> int:
     parser = _Parser(prog="cbsmrp", description="Content-based routing for distributed virtual environments.")
     parser.add_argument("--version", action="version", version=f"cbsmrp {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
@@ -67,19 +80,15 @@ def main(argv: Sequence[str] | None = None) -> int:
             module = importlib.import_module(module_name)
             module.add_arguments(verb_parser)
             run = module.run
+    args = parser.parse_args(arguments)
+    assert run is not None  # argparse has refused everything else
     try:
-        args = parser.parse_args(arguments)
-        assert run is not None  # argparse has refused everything else
         return int(run(args))
-    except USER_ERRORS as error:
-        message(f"cbsmrp {arguments[0]}: {error}")
+    except Exception as error:
+        if not isinstance(error, _user_errors()):
+            raise
+        print(f"cbsmrp {arguments[0]}: {' '.join(str(error).splitlines())}", file=sys.stderr)
         return 2
-    except BrokenPipeError:
-        # Whoever read our output has gone, which is its right. Python's own flush at exit must find somebody.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except KeyboardInterrupt:
-        return 1
 
 
 if __name__ == "__main__":

@@ -83,11 +83,15 @@ _SINGLE = {
 }
 
 
+#: Routers are not asked through a proxy that the environment names.
+_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
 def read(address: str, timeout: float = 2.0) -> Snapshot:
     """The router whose metrics are at `HOST:PORT`. Raises `ConfigError` if there is none."""
     parse_address(address)
     try:
-        with urllib.request.urlopen(f"http://{address}/metrics", timeout=timeout) as page:
+        with _DIRECT.open(f"http://{address}/metrics", timeout=timeout) as page:
             text = page.read().decode()
     except (OSError, http.client.HTTPException, UnicodeDecodeError) as error:
         reason = error.reason if isinstance(error, urllib.error.URLError) else error

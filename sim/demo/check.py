@@ -7,8 +7,10 @@ promised, sent and received. A publication counts only if it was handed to a rou
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +20,10 @@ from sim.oracle import Delivery, Publication, Subscription, Verdict, Version, ju
 
 from .plan import Plan
 
-#: The least time that a publication is given from being sent to the last router that decides on it, seconds. If the
-#: slowest that arrived took longer, it is given as long; the longer, the fewer deliveries are certain (`Verdict.firm`).
-WINDOW = 0.1
+#: The least time that a publication is given from being sent to the last router that decides on it, seconds; where
+#: some that were sent within NEIGHBOURHOOD seconds took longer to arrive, it is given as long as the slowest of them,
+#: and MARGIN seconds. The longer it is given, the fewer deliveries are certain, and `Verdict.firm` shows that.
+WINDOW, NEIGHBOURHOOD, MARGIN = 0.1, 0.5, 0.05
 
 
 @attrs.define
@@ -37,6 +40,8 @@ class Logs:
     """From the clients to their users."""
     in_force: list[float] = attrs.field(factory=list)
     """From each move's being asked for to its being in force."""
+    in_force_lost: int = 0
+    """How often a client was told that what it wants is not in force any longer."""
     lost_on_link: int = 0
     """Datagrams with publications that routers sent and clients did not get."""
     drops: Counter[str] = attrs.field(factory=Counter)
@@ -50,7 +55,8 @@ class Checked:
 
     verdict: Verdict
     withheld: int
-    window: float
+    slowest: float
+    """The longest that a publication took to a client's socket, seconds."""
     logs: Logs
 
     @property
@@ -63,10 +69,11 @@ def check(plan: Plan, start: float, publishers_log: Path, subscribers_log: Path)
     logs = Logs()
     _read_publishers(plan, start, publishers_log, logs)
     _read_subscribers(plan, start, subscribers_log, logs)
-    window = max(WINDOW, _slowest(logs))
+    delays = _delays(logs)
+    window = _window(delays)
     verdict = judge(logs.publications, logs.subscriptions, logs.arrived, window=window)
     handed = judge(logs.publications, logs.subscriptions, logs.handed, window=window, examples=0)
-    return Checked(verdict, handed.missed - verdict.missed, window, logs)
+    return Checked(verdict, handed.missed - verdict.missed, max(delays.values(), default=0.0), logs)
 
 
 def _read_publishers(plan: Plan, start: float, path: Path, logs: Logs) -> None:
@@ -103,6 +110,7 @@ def _read_subscribers(plan: Plan, start: float, path: Path, logs: Logs) -> None:
                 Version(asked, in_force, (move.piece,), layer=move.layer)
             )
         elif "in_force_lost" in line:
+            logs.in_force_lost += 1
             until = float("inf") if line["until"] is None else line["until"] - start
             unpromised.setdefault(line["client"], []).append((line["in_force_lost"] - start, until))
         elif "arrived" in line:
@@ -122,15 +130,23 @@ def _read_link(line: dict[str, Any], logs: Logs) -> None:
     logs.drops.update(line["drops"])
 
 
-def _slowest(logs: Logs) -> float:
-    """The longest that a publication took to a client's socket."""
+def _delays(logs: Logs) -> dict[int, float]:
+    """The longest that a publication took to a client's socket, by the time of sending in steps of NEIGHBOURHOOD."""
     sent = {(each.source, each.sequence): each.time for each in logs.publications}
-    return max((each.time - sent[key] for each in _all(logs.arrived) if (key := (each.source, each.sequence)) in sent),
-               default=0.0)  # fmt: skip
+    found: dict[int, float] = {}
+    for each in chain.from_iterable(logs.arrived.values()):
+        if (time := sent.get((each.source, each.sequence))) is not None:
+            step = math.floor(time / NEIGHBOURHOOD)
+            found[step] = max(found.get(step, 0.0), each.time - time)
+    return found
 
 
-def _all(deliveries: dict[str, list[Delivery]]) -> Iterable[Delivery]:
-    return (each for of_one in deliveries.values() for each in of_one)
+def _window(delays: dict[int, float]) -> Callable[[float], float]:
+    def window(time: float) -> float:
+        step = math.floor(time / NEIGHBOURHOOD)
+        return max(WINDOW, MARGIN + max(delays.get(near, 0.0) for near in (step - 1, step, step + 1)))
+
+    return window
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:

@@ -95,7 +95,7 @@ def _run(args: argparse.Namespace, screen: Screen) -> int:
         summary.write_text(json.dumps(as_json(plan, runs, settings, found), indent=2) + "\n", encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"--out {out}: {error.strerror or error} ({error.filename}): choose another place") from None
-    print(as_text(plan, runs, found) + f"Summary as JSON: {summary}", flush=True)
+    print(as_text(plan, runs, settings, found) + f"Summary as JSON: {summary}", flush=True)
     return 1 if found else 0
 
 

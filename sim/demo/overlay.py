@@ -93,7 +93,8 @@ def perform(plan: Plan, plans: tuple[Path, Path], directory: Path, clipping: boo
             process.tell({"clients": places, "plan": os.fspath(path), "log": os.fspath(log)})
         for process in crowd:
             process.hear_of("ready", STARTING)
-        return _run(plan, directory, clipping, Progress(title, plan.seconds), processes, crowd, pages, show)
+        done = _run(plan, directory, clipping, Progress(title, plan.seconds), processes, crowd, pages, show)
+    return attrs.evolve(done, defects=processes.defects())  # those of leaving included
 
 
 def _build(routers: dict[str, Process], clipping: bool) -> tuple[dict[str, str], dict[str, str]]:
@@ -120,11 +121,12 @@ def _run(
     pages: dict[str, str],
     show: Show,
 ) -> Performed:
-    publishers, _ = crowd
+    publishers, subscribers = crowd
     start = time.monotonic() + 0.2
     for process in crowd:
         process.tell({"start": start})
     used_before = processes.cpu_seconds()
+    done: set[str] = set()
 
     def watch(going_on: Callable[[], bool]) -> None:
         """Look on, and show it, as long as this holds."""
@@ -145,17 +147,14 @@ def _run(
             if now > start + plan.seconds + OVERDUE:
                 raise DemoError(f"the crowd is not done {OVERDUE:g} s after its time: the machine is too slow for this")
 
-    done: set[str] = set()
     watch(lambda: progress.published < len(plan.updates))
     wall = time.monotonic() - start
     used = processes.cpu_seconds()
-    for process in crowd:
-        if process is not publishers:
-            process.tell({"finish": True})
+    subscribers.tell({"finish": True})
     settled = time.monotonic() + SETTLE
-    watch(lambda: len(done) < len(crowd) - 1 or time.monotonic() < settled)
+    watch(lambda: subscribers.name not in done or time.monotonic() < settled)
     publishers.tell({"finish": True})
-    watch(lambda: len(done) < len(crowd))
+    watch(lambda: publishers.name not in done)
     progress.routers = _look(pages)
     show.finish(progress)
     return Performed(
@@ -165,7 +164,6 @@ def _run(
         directory / "subscribers.jsonl",
         progress.routers,
         None if used is None or used_before is None else (used - used_before) / wall,
-        {process.name: defect for process in processes.all if (defect := process.defects())},
     )
 
 

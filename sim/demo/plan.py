@@ -71,7 +71,10 @@ class Plan:
 
 
 def make(workload: Workload, publishers: int) -> Plan:
-    """The workload's objects dealt out to `publishers` clients, its areas to the clients of their owners."""
+    """The workload's objects dealt out to `publishers` clients, its areas to the clients of their owners.
+
+    An area that follows something at rest does not move, and no move is planned for it.
+    """
     client = {entity: f"publisher{number % publishers}" for number, entity in enumerate(workload.entities)}
     updates = []
     for time, entity in workload.publications():
@@ -79,20 +82,23 @@ def make(workload: Workload, publishers: int) -> Plan:
         assert position is not None  # or it would not be in the schedule
         updates.append(Update(time, client[entity], entity.name, entity.layer, position))
     first, later = [], []
-    standing = set()
-    for area in workload.areas:
-        if (piece := area.piece(0.0)) is not None:
-            first.append(Move(None, area.owner, area.name, area.layer, piece))
-            standing.add(area.name)
-    for time, area in workload.moves():
+    standing: dict[str, Piece] = {}
+    for time, area in (*((0.0, area) for area in workload.areas), *workload.moves()):
         piece = area.piece(time)
-        assert piece is not None
+        if piece is None or piece == standing.get(area.name):
+            continue
         if area.name in standing:
             later.append(Move(time, area.owner, area.name, area.layer, piece))
-        else:  # what it follows comes later: until then it waits where that will appear
+        else:  # if what it follows comes later, it waits where that will appear
             first.append(Move(None, area.owner, area.name, area.layer, piece))
-            standing.add(area.name)
-    return Plan(tuple(updates), (*first, *later), workload.duration, workload.notes)
+        standing[area.name] = piece
+    notes = (
+        *workload.notes,
+        f"{len(updates) / workload.duration:.0f} publications/s through {publishers} clients; "
+        f"{len(standing)} areas of interest of {len({area.owner for area in workload.areas})} clients make "
+        f"{len(later) / workload.duration:.0f} moves/s",
+    )
+    return Plan(tuple(updates), (*first, *later), workload.duration, notes)
 
 
 def write(entries: Iterable[Update | Move], path: Path) -> None:

@@ -35,7 +35,7 @@ class Process:
         self._said: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         with messages.open("wb") as stderr:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "sim.demo.child", role],
+                [sys.executable, "-P", "-m", "sim.demo.child", role],  # -P: no package of that name in the user's place
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=stderr,
@@ -80,7 +80,7 @@ class Process:
             return None
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
-    def defects(self) -> str:
+    def defect(self) -> str:
         """The last line of an exception that it has reported, or ""."""
         text = self.messages.read_text(errors="replace")
         return text.strip().splitlines()[-1] if "Traceback (most recent call last)" in text else ""
@@ -129,6 +129,10 @@ class Processes:
         """Of all together."""
         used = [process.cpu_seconds() for process in self.all]
         return None if None in used else sum(each for each in used if each is not None)
+
+    def defects(self) -> dict[str, str]:
+        """Name of a process and the exception it has reported."""
+        return {process.name: defect for process in self.all if (defect := process.defect())}
 
     def __enter__(self) -> Processes:
         return self

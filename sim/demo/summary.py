@@ -23,6 +23,8 @@ from .plan import Plan
 
 #: The least share of what must be delivered in what must or may be.
 FIRM = 0.9
+#: Wrong deliveries told as text for each run; some more are in the JSON.
+EXAMPLES = 2
 
 
 @attrs.frozen
@@ -74,11 +76,13 @@ class Run:
             "duplicates": verdict.duplicates,
             "may_deliver": verdict.may_deliver,
             "firm": verdict.firm,
-            "window_seconds": self.checked.window,
+            "slowest_delivery_seconds": self.checked.slowest,
             "lost_on_link": self.lost_on_link,
             "drops": self.drops,
             "core_packets_per_publication": self.core_packets,
+            "wrong": [*verdict.misses, *verdict.unwanted_ones],
             "moves": len(self.checked.logs.in_force),
+            "in_force_lost": self.checked.logs.in_force_lost,
             "in_force_p50_seconds": self.in_force(50),
             "in_force_p99_seconds": self.in_force(99),
             "cpu_seconds_per_second": self.performed.cpu,
@@ -97,14 +101,14 @@ class Run:
         }
 
     def problems(self) -> list[str]:
-        """What must not be, a line each; then the first deliveries concerned."""
+        """What must not be, a line each."""
         verdict, found = self.checked.verdict, []
         if not verdict.expected:
             found.append("nothing had to be delivered, so nothing is shown: choose another seed, or more seconds")
         elif verdict.firm < FIRM:
             found.append(
                 f"only {verdict.firm:.1%} of what might be delivered had to be (at least {FIRM:.0%} are needed): "
-                f"a publication took up to {self.checked.window:.2f} s; is the machine very busy?"
+                f"a publication took up to {self.checked.slowest:.2f} s; is the machine very busy?"
             )
         if self.checked.missed:
             found.append(f"{self.checked.missed} missed: {self._why_missed()}")
@@ -113,7 +117,6 @@ class Run:
         if verdict.duplicates:
             found.append(f"{verdict.duplicates} duplicates")
         found += [f"{name} reported a defect: {what}" for name, what in self.performed.defects.items()]
-        found += [f"  {words}" for words in (*verdict.misses, *verdict.unwanted_ones)]
         return [f"{self.title}: {each}" for each in found]
 
     def _why_missed(self) -> str:
@@ -123,10 +126,10 @@ class Run:
         if self.checked.verdict.missed:
             unsent = sum(self.drops.get(reason, 0) for reason in ("queue_full", "send_error"))
             if self.lost_on_link or unsent:
-                lost = f"{self.lost_on_link} datagrams were lost on links and {unsent} could not be sent"
-                reasons.append(f"{lost}: full socket buffers, not routing, as far as these go")
+                lost = f"{self.lost_on_link} datagrams did not arrive and {unsent} could not be sent"
+                reasons.append(f"lost in socket buffers, where {lost}")
             else:
-                reasons.append("no datagram was lost in a socket buffer, so it is routing")
+                reasons.append("lost by routing, since no datagram was lost in a socket buffer")
         return "; ".join(reasons)
 
 
@@ -159,16 +162,18 @@ def as_json(plan: Plan, runs: Sequence[Run], settings: dict[str, Any], found: Se
     }
 
 
-def as_text(plan: Plan, runs: Sequence[Run], found: Sequence[str]) -> str:
+def as_text(plan: Plan, runs: Sequence[Run], settings: dict[str, Any], found: Sequence[str]) -> str:
     """The two runs side by side, then what went wrong."""
     columns = [run.figures for run in runs]
-    lines = [*plan.notes, ""]
+    lines = [f"cbsmrp {cbsmrp.__version__}, seed {settings['seed']}, {plan.seconds:g} s each", *plan.notes, ""]
     lines.append(f"{'':<30}" + "".join(f"{run.title:>18}" for run in runs))
     for label, key, form in _ROWS:
         lines.append(f"{label:<30}" + "".join(f"{form(figures[key]):>18}" for figures in columns))
     lines.append("")
     if found:
         lines += ["FAILED", *found]
+        for run in runs:
+            lines += [f"{run.title}: {words}" for words in run.figures["wrong"][:EXAMPLES]]
     else:
         saved = 1 - runs[0].core_packets / runs[1].core_packets
         lines.append(f"Every delivery is as it had to be; clipping regions spare the core {saved:.0%} of its packets.")
@@ -205,6 +210,6 @@ _ROWS = (
     ("core packets per publication", "core_packets_per_publication", _ratio),
     ("in force, p50", "in_force_p50_seconds", _milliseconds),
     ("in force, p99", "in_force_p99_seconds", _milliseconds),
-    ("given to routers to decide", "window_seconds", _milliseconds),
+    ("slowest delivery", "slowest_delivery_seconds", _milliseconds),
     ("CPU seconds per second", "cpu_seconds_per_second", _ratio),
 )

@@ -72,7 +72,7 @@ class Processes:
         assert line, process.stderr.read()
         return process, json.loads(line)
 
-    def run(self, *arguments, text="", timeout=15):
+    def run(self, *arguments, text="", timeout=60):
         """(exit code, stdout, stderr) of a command that ends by itself."""
         process = self.start(*arguments, stdin=subprocess.PIPE)
         out, err = process.communicate(text, timeout=timeout)
@@ -152,7 +152,7 @@ class Overlay:
 def overlay():
     """Call with an async function that takes an `Overlay`; it is run to its end, and everything closed."""
 
-    def run(scenario, timers=None, seconds=30):
+    def run(scenario, timers=None, seconds=60):
         async def main():
             overlay = Overlay(timers or Timers())
             try:
@@ -166,7 +166,7 @@ def overlay():
     return run
 
 
-async def _until(condition, what, seconds=8.0):
+async def _until(condition, what, seconds=20.0):
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:

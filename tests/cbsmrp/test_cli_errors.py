@@ -130,7 +130,7 @@ def test_refused_by_the_world(processes, tmp_path, free_port):
         }
         started = {case: processes.start(*arguments) for case, (arguments, _) in cases.items()}
         for case, process in started.items():
-            out, err = process.communicate(timeout=20)
+            out, err = process.communicate(timeout=60)
             assert process.returncode == 2, (case, err)
             assert out == "", case
             assert "Traceback" not in err
@@ -149,10 +149,10 @@ def test_refused_with_a_router(processes, tmp_path):
     too_long = processes.start("pub", *at, "--at", "1,2", "--payload", "x" * 5000)
     code, _, err = processes.run("pub", *at, "--stdin", text=good + bad)
     assert code == 2 and err == 'cbsmrp pub: line 2: "at" is [1, "two"]: give [x, y] or [x, y, z]\n'
-    out, err = replay.communicate(timeout=15)
+    out, err = replay.communicate(timeout=60)
     assert replay.returncode == 2 and err.count("\n") == 1 and f"{trace}:3" in err
     assert '"rows": 1' in out
-    _, err = too_long.communicate(timeout=15)
+    _, err = too_long.communicate(timeout=60)
     assert too_long.returncode == 2 and err.count("\n") == 1 and "1400" in err
 
 

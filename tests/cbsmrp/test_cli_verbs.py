@@ -35,7 +35,7 @@ def test_publish_and_subscribe_through_a_tree(processes, tmp_path):
     leaf_process, leaf = processes.router("--upstream", core["address"], "--metrics", "127.0.0.1:0")
     assert core["receive_buffer"] > 0 and core["mode"] == "shared-tree" and leaf["clipping"] is True
     sub = processes.start(
-        "sub", "--router", leaf["address"], "--events", "-C", "5", "-W", "15", "--layer", "avatars",
+        "sub", "--router", leaf["address"], "--events", "-C", "5", "-W", "60", "--layer", "avatars",
         "--region", "sphere(0,0,0,5)", "--region", "POLYGON((99 -1, 101 -1, 101 1, 99 1, 99 -1)) 0..5",
         "--where", "team = 2 OR team IS NULL",
     )  # fmt: skip
@@ -51,7 +51,7 @@ def test_publish_and_subscribe_through_a_tree(processes, tmp_path):
         text += json.dumps({"at": POINTS[0]} | unwanted) + "\n"
     last = json.dumps({"at": [0, 0], "payload": {"base64": "/w=="}})  # the last line may lack its end
     assert processes.run("pub", *at, "--stdin", "--layer", "avatars", text=text + last) == (0, "", "")
-    out, err = sub.communicate(timeout=15)
+    out, err = sub.communicate(timeout=60)
     assert (sub.returncode, err) == (0, "")
     got = lines(out)
     assert [list(each) for each in got] == [["source", "sequence", "extent", "attributes", "payload"]] * 5
@@ -64,12 +64,12 @@ def test_publish_and_subscribe_through_a_tree(processes, tmp_path):
     # The leaf leaves the tree when it is asked to end, and the core knows at once.
     assert [row.kind for row in read(core["metrics"]).vifs if row.vif != "ended"] == ["downstream"]
     leaf_process.send_signal(signal.SIGTERM)
-    out, err = leaf_process.communicate(timeout=10)
+    out, err = leaf_process.communicate(timeout=60)
     assert (leaf_process.returncode, out) == (0, "")
     assert all(len(line) < 120 and "Traceback" not in line for line in err.splitlines())
     assert [row.vif for row in read(core["metrics"]).vifs if row.vif != "ended"] == []
     core_process.send_signal(signal.SIGINT)
-    assert core_process.communicate(timeout=10) == ("", "")
+    assert core_process.communicate(timeout=60) == ("", "")
     assert core_process.returncode == 0
 
 
@@ -87,18 +87,18 @@ def test_sub_ends_as_it_is_told(processes):
     reader = started["nobody reads"]
     reader.stdout.close()
     pub = processes.start("pub", *at, "--stdin", stdin=subprocess.PIPE)
-    end = time.monotonic() + 15
+    end = time.monotonic() + 60
     while reader.poll() is None and time.monotonic() < end:
         pub.stdin.write('{"at": [0, 0]}\n')
         pub.stdin.flush()
         time.sleep(0.05)
-    assert (reader.wait(1), reader.stderr.read()) == (0, "")
+    assert (reader.wait(5), reader.stderr.read()) == (0, "")
     codes = {}
     for name in ("time is over, with a count", "time is over", "ctrl-C"):
-        _, err = started[name].communicate(timeout=10)
+        _, err = started[name].communicate(timeout=60)
         codes[name] = started[name].returncode, err
     assert codes == {"time is over, with a count": (1, ""), "time is over": (0, ""), "ctrl-C": (0, "")}
-    pub.communicate(timeout=10)
+    pub.communicate(timeout=60)
     assert pub.returncode == 0
 
 
@@ -108,14 +108,14 @@ def test_replay(processes, tmp_path):
     trace.write_text("t,id,x,y\n" + "".join(f"{t},{name},{x},{y}\n" for t, name, x, y in rows))
     _, router = processes.router("--metrics", "127.0.0.1:0")
     at = ["--router", router["address"]]
-    sub = processes.start("sub", *at, "--events", "-C", "12", "-W", "15", "--layer", "b")
+    sub = processes.start("sub", *at, "--events", "-C", "12", "-W", "60", "--layer", "b")
     in_force(sub)
     code, out, err = processes.run("replay", *at, "--trace", str(trace), "--speed", "4")
     assert (code, err) == (0, "")
     (summary,) = lines(out)
     assert summary["rows"] == summary["published"] == 24 and summary["not_sent"] == 0
     assert summary["seconds"] >= 0.25
-    out, _ = sub.communicate(timeout=15)
+    out, _ = sub.communicate(timeout=60)
     got = lines(out)
     assert [(each["attributes"]["id"], each["extent"][0]) for each in got] == [(n, x) for _, n, x, _ in rows[12:]]
     sources = {each["attributes"]["id"]: each["source"] for each in got}
@@ -123,11 +123,11 @@ def test_replay(processes, tmp_path):
     assert [each["sequence"] for each in got] == [n for n in range(6) for _ in "xy"]
 
     looping = processes.start("replay", *at, "--trace", str(trace), "--speed", "50", "--loop")
-    end = time.monotonic() + 10
+    end = time.monotonic() + 60
     while read(router["metrics"]).publications < 200 and time.monotonic() < end:
         time.sleep(0.05)
     looping.send_signal(signal.SIGINT)
-    out, err = looping.communicate(timeout=10)
+    out, err = looping.communicate(timeout=60)
     assert err == "" and lines(out)[0]["published"] >= 24 * 5
 
 
@@ -142,7 +142,7 @@ def test_bench_and_top(processes):
     bench = processes.start(
         "bench", "--router", router["address"], "--publishers", "2", "--subscribers", "3", "--seconds", "1"
     )
-    out, err = bench.communicate(timeout=20)
+    out, err = bench.communicate(timeout=60)
     (report,) = lines(out)
     assert bench.returncode == (1 if report["lost"] else 0), err
     assert report["published"] > 50 and report["expected"] == 3 * report["published"]
@@ -152,13 +152,13 @@ def test_bench_and_top(processes):
     assert "lost" in err
     as_json = processes.start("top", router["metrics"], "--once", "--json")
     live = processes.start("top", router["metrics"])
-    (snapshot,) = lines(as_json.communicate(timeout=10)[0])
+    (snapshot,) = lines(as_json.communicate(timeout=60)[0])
     assert snapshot["publications"] == report["published"]
     assert snapshot["delivered"] == report["received"]
     while "OUT/s" not in (line := live.stdout.readline()):
         assert line, live.stderr.read()
     live.send_signal(signal.SIGINT)
-    _, err = live.communicate(timeout=10)
+    _, err = live.communicate(timeout=60)
     assert (live.returncode, err) == (0, "")
 
 
@@ -177,9 +177,9 @@ def test_twistd(processes, tmp_path):
     code, _, err = processes.run("pub", "--router", f"127.0.0.1:{port}", "--at", "1,2")
     assert (code, err) == (0, "")
     busy = processes.python(*serve, "--listen", f"127.0.0.1:{port}", cwd=tmp_path)
-    out, err = busy.communicate(timeout=10)
+    out, err = busy.communicate(timeout=60)
     assert busy.returncode == 1 and "Traceback" not in out + err
     assert "Address already in use: choose another port" in out + err
     server.send_signal(signal.SIGTERM)
-    out, err = server.communicate(timeout=10)
+    out, err = server.communicate(timeout=60)
     assert "Traceback" not in out + err

@@ -96,6 +96,7 @@ def test_any_value_is_read_back_equal(pieces, name, operand, operator):
         ("S_INTERSECTS(geom, BOX(NULL, NULL, NULL, NULL, NULL, NULL))", Interest.of(EVERYWHERE)),
         ("S_INTERSECTS(geom, BOX(0, 0, NULL, 1, 1, 5))", Interest.of(Box((0, 0), (1, 1, 5)))),
         ('"device-type" = \'x\' AND speed > 3', Interest.of(where=(attr("device-type") == "x") & (attr("speed") > 3))),
+        ('"not" = 1', Interest.of(where=attr("not") == 1)),
         ("name LIKE 'a%'", Interest.of(where=attr("name").like("a%"))),
         ("name LIKE '%a%b' AND name NOT LIKE '%c%'", Interest.of(where="name LIKE '%a%b' AND NOT name LIKE '%c%'")),
         ("x <> 5", Interest.of(where=attr("x") != 5)),

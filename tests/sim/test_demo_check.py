@@ -1,4 +1,4 @@
-"""The checking of the demo, on logs as a faultless overlay would leave them, and on the same logs with one thing wrong."""
+"""The checking of the demo, on logs as a faultless overlay leaves them, and on the same logs with one thing wrong."""
 
 import argparse
 import json
@@ -19,7 +19,7 @@ UNDERWAY = 0.005
 
 
 class Faultless:
-    """Logs in which every subscriber gets what the newest version asked for wants; `interest` decides, not the oracle."""
+    """Logs where every subscriber gets what the newest version asked for wants; `interest` decides, not the oracle."""
 
     def __init__(self, planned):
         self.plan = planned
@@ -125,7 +125,7 @@ def test_a_missed_one_by_routing(demo):
     code, summary = demo(lambda logs: logs.arrivals.remove(logs.an_arrival()))
     assert code == 1
     assert summary["clipping"]["missed"] == 1
-    assert "no datagram was lost in a socket buffer, so it is routing" in summary["problems"][0]
+    assert "1 missed: lost by routing" in summary["problems"][0]
     assert summary["no_clipping"]["missed"] == 0
 
 
@@ -138,7 +138,7 @@ def test_a_missed_one_in_socket_buffers_is_not_excused(demo, cause):
     code, summary = demo(doctor)
     assert code == 1
     assert summary["clipping"]["missed"] == 1
-    assert "full socket buffers" in summary["problems"][0]
+    assert "1 missed: lost in socket buffers" in summary["problems"][0]
 
 
 def test_one_that_the_client_withheld_is_missed(demo):
@@ -199,6 +199,7 @@ def test_while_the_promise_is_taken_back_nothing_is_expected(demo):
     code, summary = demo(doctor)
     assert code == 0
     assert summary["clipping"]["missed"] == 0
+    assert summary["clipping"]["in_force_lost"] == 1
 
 
 def test_a_run_that_proves_nothing_fails(demo):

@@ -214,18 +214,18 @@ def naive_matches(version, publication):
     return inside and version.layer in (None, publication.layer)
 
 
-def naive(publication, subscription, window):
+def naive(publication, subscription, decided):
     known = [
         number
         for number, version in enumerate(subscription.versions)
         if version.in_force is not None and version.in_force <= publication.time
     ]
     first = max(known, default=-1)
-    asked = [n for n, version in enumerate(subscription.versions) if version.asked <= publication.time + window]
+    asked = [n for n, version in enumerate(subscription.versions) if version.asked <= decided]
     about = [
         naive_matches(subscription.versions[n], publication) for n in range(max(first, 0), max(asked, default=-1) + 1)
     ]
-    broken = any(a <= publication.time + window and publication.time <= b for a, b in subscription.unpromised)
+    broken = any(a <= decided and publication.time <= b for a, b in subscription.unpromised)
     return first >= 0 and all(about) and not broken, any(about)
 
 
@@ -268,7 +268,8 @@ def worlds(draw):
     subscriptions = {host: draw(st.lists(subscription(), max_size=2)) for host in hosts[:2]}
     numbers = st.integers(0, len(publications) + 1)
     deliveries = {host: [Delivery(1, n, -1.0) for n in draw(st.lists(numbers, max_size=8))] for host in hosts[1:]}
-    return publications, subscriptions, deliveries, float(draw(st.integers(0, 2)))
+    windows = draw(st.lists(st.integers(0, 2).map(float), min_size=21, max_size=21))
+    return publications, subscriptions, deliveries, draw(st.sampled_from([windows[0], lambda time: windows[int(time)]]))
 
 
 @given(worlds())
@@ -280,8 +281,10 @@ def test_the_naive_version_says_the_same(world):
         arrived = [each.sequence for each in deliveries.get(host, [])]
         unwanted += sum(sequence >= len(publications) for sequence in arrived)
         for publication in publications:
+            before = [each.time for each in publications if each.time <= publication.time]
+            decided = max(time + (window(time) if callable(window) else window) for time in before)
             says = [
-                naive(publication, each, window) for each in subscriptions.get(host, []) if publication.host != host
+                naive(publication, each, decided) for each in subscriptions.get(host, []) if publication.host != host
             ]
             must, can = any(m for m, _ in says), any(c for _, c in says)
             times = arrived.count(publication.sequence)
