@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from subprocess import Popen
+from typing import cast
 
 from bench.forward.harness import BenchError, process, report, udp_socket
 from cbsmrp.config import Timers, parse_address
@@ -82,7 +83,7 @@ class Peer:
         """Send what is to be sent."""
         self.endpoint.flush()
         for address, data in self.endpoint.take_datagrams():
-            self.socket.sendto(data, address)  # type: ignore[arg-type]  # the engine's addresses are any hashables
+            self.socket.sendto(data, cast(tuple[str, int], address))
 
     def _done(self) -> None:
         self.endpoint.carry_out()

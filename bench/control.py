@@ -10,6 +10,7 @@ import random
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 from bench._measure import WORLD, figure, parser, publish, spread
 from cbsmrp.host import Subscription
@@ -75,7 +76,7 @@ class Tree:
         self.overlay.run(1.0)
         self.overlay.network.trace = self._count
 
-    def together(self, count: int, trials: int) -> list[dict[str, object]]:
+    def together(self, count: int, trials: int) -> list[dict[str, Any]]:
         """`count` hosts move at the same time, again and again: datagrams per move, and how long it took."""
         datagrams: list[float] = []
         trips: list[float] = []
@@ -91,11 +92,11 @@ class Tree:
             datagrams.append((self.counts.total() - before.total()) / count)
         shares = {name: figure((total - kinds[name]) / trials / count) for name, total in self.counts.items()}
         return [
-            {"moving at once": count, "figure": "datagrams per move"} | spread(datagrams) | shares,
-            {"moving at once": count, "figure": "round trips to in force"} | spread(trips),
+            {"moving at once": count, "figure": "datagrams per move", **spread(datagrams), **shares},
+            {"moving at once": count, "figure": "round trips to in force", **spread(trips)},
         ]
 
-    def crowd(self, period: float, seconds: float) -> list[dict[str, object]]:
+    def crowd(self, period: float, seconds: float) -> list[dict[str, Any]]:
         """Every host moves each `period` seconds, each at its own phase."""
         overlay, moves = self.overlay, list[tuple[int, float, int]]()
         start, before = overlay.clock.now, self.counts.total()
@@ -115,8 +116,8 @@ class Tree:
             latencies.append((first - moved_at, self.round_trips[number]))
         datagrams = (self.counts.total() - before) / len(moves)
         return [
-            {"figure": "round trips"} | spread([took / trip for took, trip in latencies]),
-            {"figure": "milliseconds"} | spread([took * 1000 for took, _ in latencies]),
+            {"figure": "round trips", **spread([took / trip for took, trip in latencies])},
+            {"figure": "milliseconds", **spread([took * 1000 for took, _ in latencies])},
             {"figure": "datagrams per move", "n": len(moves), "p50": figure(datagrams)},
         ]
 

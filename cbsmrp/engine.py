@@ -94,6 +94,7 @@ class Engine(Sessions):
         for key in self._deadlines.due(now):
             if (vif := self.rib.get(key)) is not None:
                 self._touched.add(key)
+                self._confirmations.news(key)  # a lease may have run out
                 if vif.joined and now >= vif.heard + vif.hold_time:
                     if key == UPSTREAM:
                         self._drop_upstream("silent", tell=True)

@@ -92,8 +92,9 @@ class Exchange:
         """A reason to refuse this region, or None."""
         return None
 
-    def _value_refused(self, m: Refuse) -> None:
-        """The parent refuses a version of mine."""
+    def _value_refused(self, m: Refuse) -> bool:
+        """The parent refuses a version of mine. Is that news?"""
+        return False
 
     def _value_accepted(self, vif: Vif) -> None:
         """The neighbour has the version `vif.accepted` of mine."""
@@ -149,23 +150,31 @@ class Exchange:
             self._value_accepted(vif)
         if m.epoch > vif.peer_epoch:
             first, vif.peer_epoch, vif.in_force = vif.peer_epoch < 0, m.epoch, m.in_force
+            self._confirmations.news(vif.id)
             if vif.id == UPSTREAM and not first:
                 self._revoke()
-        elif m.epoch == vif.peer_epoch:
-            vif.in_force = max(vif.in_force, m.in_force)
+        elif m.epoch == vif.peer_epoch and m.in_force > vif.in_force:
+            vif.in_force = m.in_force
+            self._confirmations.news(vif.id)
         if vif.id == UPSTREAM:
             if m.rank is not None:
                 self._on_rank(m.rank)
             if m.lease and (asked := vif.serial_times.get(m.lease)) is not None:
                 vif.lease_until = max(vif.lease_until, asked + m.lease_ms / 1000)
         if m.value is not None:
-            vif.reply = True
             self._on_value(vif, m.value)
         elif m.ask:
             vif.reply = True
 
     def _on_value(self, vif: Vif, part: ValuePart) -> None:
-        if part.version <= vif.in_version or part.version < vif.parts_version or part.version == vif.refused_version:
+        if part.version <= vif.in_version:
+            vif.reply = True
+            return
+        if part.version < vif.parts_version:
+            return
+        if vif.refused is not None and part.version == vif.refused.version:
+            if part.part == 0:  # sent again: our answer may have been lost
+                self._send_refusal(vif)
             return
         if part.version > vif.parts_version:
             vif.parts_version, vif.parts = part.version, {}
@@ -193,12 +202,16 @@ class Exchange:
         self._accept(vif, part.version, value)
 
     def _refuse_value(self, vif: Vif, version: int, reason: int, text: str) -> None:
-        vif.refused_version = version
-        if vif.session is not None and vif.id != UPSTREAM:
-            self._send(vif.address, Refuse(vif.session, reason, text, version))
+        assert vif.session is not None
+        vif.refused = Refuse(vif.session, reason, text, version)
+        self._send_refusal(vif)
+
+    def _send_refusal(self, vif: Vif) -> None:
+        if vif.refused is not None and vif.id != UPSTREAM:
+            self._send(vif.address, vif.refused)
 
     def _accept(self, vif: Vif, version: int, value: Interest) -> None:
-        vif.in_version = version
+        vif.in_version, vif.reply = version, True
         if value != vif.in_value:
             vif.in_value = value
             for other in self._affected_by(vif):

@@ -76,6 +76,7 @@ class Host(Engine):
         self.clipped = 0
         self._sequence = 0
         self._next_id = 1
+        self._refused = 0
         self._index: InterestIndex[int] = InterestIndex()
         self._heard = Duplicates()
         self._local = Vif(APPLICATION, VifKind.APPLICATION)
@@ -154,12 +155,13 @@ class Host(Engine):
     def _subscription_count(self, vif: Vif) -> int:
         return min(len(self.subscriptions), 0xFFFF)
 
-    def _value_refused(self, m: Refuse) -> None:
+    def _value_refused(self, m: Refuse) -> bool:
         """Undo the newest change that the refused version held, so that the rest can stand; if that is refused too,
         the next."""
         held = [s for s in self.subscriptions.values() if 0 < s.told <= m.version]
-        if not held:
-            return
+        if not held or m.version <= self._refused:  # the same refusal again must not undo one change more
+            return False
+        self._refused = m.version
         subscription = max(held, key=lambda s: (s.told, s.version))
         before = subscription.before
         if before is None:
@@ -171,6 +173,7 @@ class Host(Engine):
             self._index.replace(subscription.id, before)
             self._change(subscription)
         self._ready.notices.append(SubscriptionRefused(subscription.id, before, m.text))
+        return True
 
     def _value_accepted(self, vif: Vif) -> None:
         if vif.id == UPSTREAM:

@@ -20,6 +20,7 @@ from .messages import (
     NOT_ATTACHED,
     OWN_PARENT,
     RANK,
+    RATE,
     REFUSALS,
     Address,
     Challenge,
@@ -114,7 +115,7 @@ class Sessions(Exchange):
         if not m.host and m.mode != self.mode_name:
             text = f"this overlay runs mode {self.mode_name}, you asked for {m.mode}"
             self._send(address, Refuse(m.session, MODE, text))
-        elif not self.attached or rank is None:
+        elif self.quitting or not self.attached or rank is None:
             # Rule 2: join first, answer then. (A joiner that goes elsewhere meanwhile will end the session itself.)
             if self.quitting or self.is_host or len(self._joining) >= MAX_WAITING_JOINS:
                 self._send(address, Refuse(m.session, NOT_ATTACHED, "no way to the core"))
@@ -184,7 +185,7 @@ class Sessions(Exchange):
         self._deadlines.set(vif.id, inf)
         if tell:
             self._send(vif.address, Reset(vif.token, down=True))
-        self._confirmations.forget(vif.id)
+        self._confirmations.news(vif.id)
         self._installed(vif, gone=True)
         self._moved(vif)
         self._wanted_until = max(self._wanted_until, self.now + self.timers.linger)
@@ -346,10 +347,10 @@ class Sessions(Exchange):
             self.drops["stale_session"] += 1
         elif not up.joined and not m.version:
             self._no_parent(up, f"{REFUSALS[m.reason]}: {m.text}")
-        elif m.version:
-            self._value_refused(m)
-        elif up.joined:
+        elif up.joined and m.reason == RATE:
             self._ready.notices.append(RateRefused(m.text))
+        elif not m.version or not self._value_refused(m):
+            self.drops["stale_session"] += 1
 
     def _on_challenge(self, address: Address, m: Challenge) -> None:
         up = self.upstream
@@ -370,7 +371,9 @@ class Sessions(Exchange):
 
     def _on_rejoin(self, address: Address) -> None:
         up = self.upstream
-        if up is not None and up.joined and up.address == address and self._may_reset():
+        if up is None or not up.joined or up.address != address:
+            self.drops["stale_session"] += 1
+        elif self._may_reset():
             self._send_state(up, ask=True)
 
     def _challenge(self, address: Address, echo: bytes) -> None:

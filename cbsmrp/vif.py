@@ -15,7 +15,7 @@ import attrs
 
 from interest import EVERYTHING, NOTHING, Interest
 
-from .messages import Address, SessionId, VifId
+from .messages import Address, Refuse, SessionId, VifId
 
 
 class VifKind(enum.Enum):
@@ -89,7 +89,8 @@ class Vif:
     parts: dict[int, bytes] = attrs.field(factory=dict)
     confirmed: int = 0
     waits: deque[Wait] = attrs.field(factory=deque)
-    refused_version: int = 0
+    #: What was answered to the newest version that was refused.
+    refused: Refuse | None = None
 
     # mine: what the neighbour is told; `dirty` is the number of a version that is due but not computed yet
     dirty: int = 0

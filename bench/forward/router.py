@@ -66,7 +66,7 @@ def scene(fan_out: int, boxes: int, size: int) -> Scene:
     else:
         shared = regions[0]
     interests = [Interest.of(Region(regions[group])) for group in groups]
-    frames = []
+    frames: list[bytes] = []
     while len(frames) < 512:
         box = rng.choice(shared)
         point = Point([rng.uniform(low, high) for low, high in zip(box.low, box.high, strict=True)])

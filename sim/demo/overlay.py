@@ -39,7 +39,7 @@ OVERDUE = 30.0
 #: The time between two looks at the routers' metrics, seconds.
 LOOK = 1.0
 #: After the last publication: every neighbour has said how many datagrams it had sent (a hello a second, and some).
-SETTLE = 2.0
+SETTLE = 1.5
 
 
 @attrs.define

@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import queue
+import signal
 import subprocess
 import sys
 import threading
@@ -103,8 +104,9 @@ class Process:
 
     def _ended(self) -> DemoError:
         code = self._process.wait()
+        how = f"exit code {code}" if code >= 0 else signal.Signals(-code).name
         lines = self.messages.read_text(errors="replace").strip().splitlines()
-        return DemoError(f"{self.name} has ended (exit code {code}): {lines[-1] if lines else 'it did not say why'}")
+        return DemoError(f"{self.name} has ended ({how}): {lines[-1] if lines else 'it did not say why'}")
 
     def _read(self) -> None:
         assert self._process.stdout is not None

@@ -140,10 +140,11 @@ def test_mutated_and_random_datagrams(victim: str, count: int) -> None:
         plain = fib.apply
         fib.apply = lambda change: (changes.append(change), plain(change))[1]  # type: ignore[method-assign]
     neighbours = ["R0", "R1", "R2", "H1", "H2"]
-    broken = whole = 0
+    broken = whole = joined = 0
     for i in range(count):
         if i % 250 == 0:
             attack.life(0.02)
+        joined += engine.attached
         data = attack.datagram()
         address = rng.choice(attack.strangers) if rng.random() < 0.4 else rng.choice(neighbours)
         try:
@@ -168,6 +169,7 @@ def test_mutated_and_random_datagrams(victim: str, count: int) -> None:
     assert set(endpoint.drops) <= REASONS, "every drop has a documented name"
     decoding = {"bad_magic", "bad_version", "truncated", "bad_length", "unknown_frame", "bad_frame", "bad_extent"}
     assert decoding <= set(endpoint.drops), "the mutations reach every part of the decoder"
+    assert joined > count / 2, "in the middle of its sessions"
     assert broken > count / 4 and whole > count / 4
     if victim == "R1":
         assert attack.went, "strangers are answered (challenges, hints, versions)"

@@ -268,6 +268,15 @@ def outcome(engine: Engine, address: str, message: Message, now: float) -> str:
     return "; ".join(dict.fromkeys(words)) or "NOTHING"
 
 
+def comes_to_rest(engine: Engine) -> None:
+    """What is due now is done in a few steps: no engine keeps its driver busy."""
+    for _ in range(5):
+        if engine.next_deadline() > engine.now:
+            return
+        engine.expire(engine.now)
+    raise AssertionError(f"due at {engine.next_deadline()} again and again, and it is {engine.now}")
+
+
 @pytest.mark.parametrize("state", STATES, ids=lambda state: state.__name__)
 def test_every_message_has_an_outcome(state: Callable[[], Situation], request: pytest.FixtureRequest) -> None:
     names = [(what, address) for what, address, _ in cases(state())]
@@ -276,7 +285,7 @@ def test_every_message_has_an_outcome(state: Callable[[], Situation], request: p
         there = state()
         _, _, message = list(cases(there))[number]
         lines.append(f"{what:<52} {address}  {outcome(there.engine, address, message, there.overlay.clock.now + 0.01)}")
-        assert there.engine.next_deadline() > there.engine.now - 1 or there.engine.quitting
+        comes_to_rest(there.engine)
     text = "\n".join(lines) + "\n"
     path = GOLDEN / f"{state.__name__}.txt"
     if request.config.getoption("--rewrite"):

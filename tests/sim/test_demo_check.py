@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,7 @@ def hash_of(name):
     return int.from_bytes(name.encode()[-8:], "big")
 
 
+@cache
 def matches(move, update):
     interest = Interest.of(to_interest(move.piece), move.layer)
     return interest.matches(Point(update.extent), {} if update.layer is None else {"layer": update.layer})
