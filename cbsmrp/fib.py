@@ -88,7 +88,7 @@ class Fib:
             self._scopes[change.label, change.incoming] = change.new
 
     def lookup(self, publication: Routed, in_vif: VifId, from_host: bool = False) -> Sequence[Hop]:
-        """Where it goes, by rising VIF number. `from_host`: it enters the overlay here, so channels are looked up."""
+        """Where it goes, in the order of insertion. `from_host`: it enters here, so channels are looked up."""
         vifs = self._interests.find(publication.extent, publication.attributes)
         labels: Sequence[int] = (publication.label,)
         if from_host and len(self._channels):

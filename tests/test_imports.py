@@ -1,7 +1,7 @@
-"""The directions of imports: sim -> {cbcb, semcast} -> cbsmrp -> interest, and no clocks or sockets in engine and algebra.
+"""Imports run one way, sim -> {cbcb, semcast} -> cbsmrp -> interest, and engine and algebra have no clocks or sockets.
 
-Walks the syntax of every module, imports inside functions included. Names of upper packages may stand in strings (the table
-of the command's verbs); those are loaded when called.
+Walks the syntax of every module, imports inside functions included. Names of upper packages may stand in strings (the
+table of the command's verbs); those are loaded when called.
 """
 
 from __future__ import annotations

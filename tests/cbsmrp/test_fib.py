@@ -1,8 +1,8 @@
 """The forwarding table: content against brute force, and two toy modes that need what CBSMRP's own does not.
 
-A mode that routes by source tree labels a publication with its tree and limits where each label may go, depending on where
-it came from; a mode with channels classifies a publication where it enters, and forwards by the channel's label. Both are
-written here against the table's interface alone.
+A mode that routes by source tree labels a publication with its tree and limits where each label may go, depending on
+where it came from; a mode with channels classifies a publication where it enters, and forwards by the channel's
+label. Both are written here against the table's interface alone.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cbsmrp.fib import ChannelChange, Fib, FibChange, Hop, ScopeChange
-from cbsmrp.wire import PublicationFrame, encode_publication
 from cbsmrp.messages import Publication
+from cbsmrp.wire import PublicationFrame, encode_publication
 from interest import EVERYTHING, NOTHING, Box, Interest, Point, Value, attr
 
 # -- content ---------------------------------------------------------------------------------------
@@ -91,8 +91,10 @@ class Toy:
 
     fibs: dict[int, Fib]
 
-    def flood(self, at: int, incoming: int, publication: Publication, from_host: bool = True) -> Counter[tuple[int, int]]:
-        """Send a publication in at router `at` from its host; count (host, label) deliveries. Hosts are 100 + router."""
+    def flood(
+        self, at: int, incoming: int, publication: Publication, from_host: bool = True
+    ) -> Counter[tuple[int, int]]:
+        """Send a publication in at router `at` from its host; count (host, label) deliveries. Hosts: 100 + router."""
         delivered: Counter[tuple[int, int]] = Counter()
         waiting = [(at, incoming, publication, from_host)]
         hops = 0
@@ -110,7 +112,8 @@ class Toy:
         return delivered
 
 
-#: Four routers in a ring, each with one host. A shared table of interests alone would send a publication round for ever.
+#: Four routers in a ring, each with one host. A shared table of interests alone would send a publication round for
+#: ever.
 RING = {0: (1, 3), 1: (0, 2), 2: (1, 3), 3: (2, 0)}
 
 

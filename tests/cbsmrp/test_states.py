@@ -1,8 +1,8 @@
 """Every (state, message) pair, for a router and for a host: no exception, and the outcome has a name.
 
-The outcomes are written down in `tests/transcripts/states/*.txt`, one file a state, one line a message: what is dropped and why,
-what is answered, what the application is told, what it does to the VIFs. `--rewrite` writes them anew, to be reviewed as a diff.
-A line that says that nothing happened, and nothing was counted, fails.
+The outcomes are written down in `tests/transcripts/states/*.txt`, one file a state, one line a message: what is
+dropped and why, what is answered, what the application is told, what it does to the VIFs. `--rewrite` writes them
+anew, to be reviewed as a diff. A line that says that nothing happened, and nothing was counted, fails.
 """
 
 from __future__ import annotations

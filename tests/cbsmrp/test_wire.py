@@ -1,4 +1,4 @@
-"""The codec: every message survives the bytes, packed datagrams stay within bounds, and broken bytes have a named reason.
+"""The codec: every message survives the bytes, datagrams stay within bounds, and broken bytes have a named reason.
 
 PROTOCOL.md sections 1 to 3; the reasons are those of section 8.
 """
@@ -92,7 +92,8 @@ def boxes(draw: st.DrawFn) -> Box:
 def prisms(draw: st.DrawFn) -> Prism:
     x, y = draw(st.integers(-1000, 1000)), draw(st.integers(-1000, 1000))
     w, h = draw(st.integers(1, 50)), draw(st.integers(1, 50))
-    return Prism([(x, y), (x + w, y), (x + w, y + h), (x - 1, y + h + 1)], draw(st.floats(-50, 0)), draw(st.floats(1, 50)))
+    footprint = [(x, y), (x + w, y), (x + w, y + h), (x - 1, y + h + 1)]
+    return Prism(footprint, draw(st.floats(-50, 0)), draw(st.floats(1, 50)))
 
 
 extents = (
@@ -151,7 +152,7 @@ def test_a_datagram_cut_short_is_refused_whole(message: Message, data: st.DataOb
 
 
 @given(sessions, states)
-def test_a_full_chunk_fits_a_datagram_with_everything_that_may_stand_before_it(session: SessionId, state: State) -> None:
+def test_a_full_chunk_fits_a_datagram_with_all_that_may_stand_before_it(session: SessionId, state: State) -> None:
     part = ValuePart(1, 0, 1, bytes(CODEC.chunk_bytes))
     full = State(1, 1, 1, 1, True, 1, 1, 1, Welcome(session, 1), bytes(16), Rank(1, 1, 1), part)
     frame = CODEC.encode(Subscribe(session, "m" * 32, True, True, full))

@@ -1,4 +1,4 @@
-"""PROTOCOL.md read by a test: the example bytes of section 9 against the codec, the reasons of section 8 against the code."""
+"""PROTOCOL.md read by a test: section 9's example bytes against the codec, section 8's reasons against the code."""
 
 from __future__ import annotations
 

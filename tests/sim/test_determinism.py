@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from cbsmrp.config import Timers
 from interest import Box, Interest, Point, Region
 from sim.network import Link, Sent
@@ -56,19 +58,24 @@ def run(seed: int) -> str:
 
 
 def in_another_process(seed: int, hash_seed: str) -> str:
-    code = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import test_determinism as t; print(t.run({seed}))"
+    here = str(Path(__file__).parent)
+    code = f"import sys; sys.path.insert(0, {here!r}); import test_determinism; print(test_determinism.run({seed}))"
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
 
-def test_the_same_seed_is_the_same_run_here_and_elsewhere() -> None:
-    here = run(1)
+@pytest.fixture(scope="module")
+def here() -> str:
+    return run(1)
+
+
+def test_the_same_seed_is_the_same_run_here_and_elsewhere(here: str) -> None:
     assert run(1) == here
     assert in_another_process(1, "0") == here
     assert in_another_process(1, "4242") == here
 
 
-def test_another_seed_is_another_run() -> None:
-    assert run(1) != run(2)
+def test_another_seed_is_another_run(here: str) -> None:
+    assert here != run(2)

@@ -6,7 +6,6 @@ import random
 from collections.abc import Callable
 
 import attrs
-
 from attack import TIMERS, Plan
 
 _QUICK = attrs.evolve(TIMERS, hold=0.4, host_hold=0.4)

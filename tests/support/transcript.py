@@ -14,8 +14,8 @@ A transcript file holds commands, a line of four dashes, and what they made happ
 An area is an interval of x, as the box FROM <= x <= TO, 0 <= y, z <= 10. Every link takes 10 ms and loses nothing.
 
 The output is one line an event: `time  sender > receiver  KIND  what it says`, with regions as intervals, versions as
-`v7`; `fib` lines are changes of a forwarding table, `tells` lines are notices to the application. Frames of state that repeat what
-was said before on that link (hellos) are left out and counted.
+`v7`; `fib` lines are changes of a forwarding table, `tells` lines are notices to the application. Frames of state
+that repeat what was said before on that link (hellos) are left out and counted.
 """
 
 from __future__ import annotations
