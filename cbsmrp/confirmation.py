@@ -19,7 +19,7 @@ MAX_WAITS = 16
 
 
 class Confirmations:
-    """Each VIF with waits is filed under the first VIF that it waits for, and looked at again when that one has news."""
+    """Each VIF with waits is filed under the first one that it waits for, and looked at again when that has news."""
 
     def __init__(self, rib: Rib) -> None:
         self._rib = rib

@@ -140,7 +140,7 @@ class Host(Engine):
         size = len(encode_interest(Interest.union([*others, interest])))
         if size > MAX_VALUE_BYTES:
             raise InterestError(
-                f"the subscriptions of this client take {size} bytes, at most {MAX_VALUE_BYTES} can be told to a router: "
+                f"the subscriptions of this client take {size} bytes, a router takes at most {MAX_VALUE_BYTES}: "
                 "use fewer or simpler shapes, or another client"
             )
 

@@ -13,7 +13,7 @@ from twisted.internet import defer, task
 from twisted.internet.interfaces import IReactorTime
 
 from cbsmrp.messages import Publication
-from cbsmrp.udp import Event, connect
+from cbsmrp.udp import connect
 from interest import Point, Sphere
 
 FOLLOWED = "anna"

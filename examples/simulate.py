@@ -3,7 +3,8 @@
     python examples/simulate.py [SEED]
 
 The routers and hosts are the ones that run live, on virtual links and virtual time: a core, three routers below it and
-nine below those, thirty hosts that want 100 m around themselves and publish ten times a second. It prints, for both runs,
+nine below those, thirty hosts that want 100 m around themselves and publish ten times a second. It prints, for both
+runs,
 what the core handled, what every host was owed and got, and how long a subscription took to be in force everywhere.
 """
 

@@ -499,13 +499,14 @@ def test_parts_of_two_versions_are_never_put_together() -> None:
             frames.setdefault(said.frame.state.value.version, []).append(said.frame)
     old, new = (frames[version] for version in sorted(frames)[:2])
     now = tree.overlay.clock.now
-    last, count = new[0].state.value.parts - 1, old[0].state.value.parts
-    mixed = [*old[:-1], *[f for f in new[: last + 1] if f.state.value.part != last], old[count - 1]]
+    old, new = old[: old[0].state.value.parts], new[: new[0].state.value.parts]
+    assert len(old) == len(new) > 1
     before = vif.in_version
-    for frame in mixed:
+    for frame in [*old[:-1], new[-1], old[-1]]:
         router.receive("H1", [frame], now)
-    assert vif.in_version == before, "neither version is whole"
-    router.receive("H1", [f for f in new if f.state.value.part == last][:1], now)
+    assert vif.in_version == before and router.drops["bad_region"] == 0, "neither version is whole"
+    for frame in new[:-1]:
+        router.receive("H1", [frame], now)
     assert vif.in_version == max(frames) and vif.in_value == subscription.interest
 
 
