@@ -345,7 +345,7 @@ class Exchange:
         lease = 0
         if vif.id != UPSTREAM:
             if not vif.token_seen and vif.session is not None:
-                welcome = Welcome(vif.session, self.generation)
+                welcome = Welcome(vif.session, self.generation, round(vif.hold_time * 1000))
             if vif.kind is VifKind.DOWNSTREAM:
                 rank = self.rank
                 if rank is not None and rank.better_than(self._best_told):

@@ -70,6 +70,8 @@ class Welcome:
 
     session: SessionId
     parent_generation: int
+    #: The parent gives the child up after so many milliseconds of silence.
+    hold_ms: int = 0
 
 
 @attrs.frozen

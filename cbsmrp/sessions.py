@@ -13,7 +13,7 @@ from math import inf
 import attrs
 
 from .config import Timers
-from .cookie import CookieJar
+from .cookie import WINDOW, CookieJar
 from .exchange import Exchange
 from .messages import (
     MODE,
@@ -67,6 +67,7 @@ class Sessions(Exchange):
         self._failures = 0
         self._retry_at = now
         self._detached_at = now
+        self._childless_since = now
         self._wanted_until = now + timers.linger
         self._ended: dict[Address, tuple[SessionId, float]] = {}
         self._joining: dict[Address, tuple[Subscribe, float]] = {}
@@ -87,7 +88,7 @@ class Sessions(Exchange):
         if not self._cookies.accepts(address, m.state.cookie, self.now):
             if m.state.cookie:
                 self.drops["bad_cookie"] += 1
-            self._challenge(address, m.session.generation.to_bytes(8, "big") + m.session.number.to_bytes(4, "big"))
+            self._challenge(address, m.session.generation.to_bytes(8, "big") + m.session.number.to_bytes(8, "big"))
             return
         old = self.rib.at(address)
         if old is not None and old.id == UPSTREAM and old.joined:
@@ -167,7 +168,7 @@ class Sessions(Exchange):
             # Somebody who knows the token speaks from elsewhere: the same child behind a NAT, if it can also hear us
             # there.
             if not self._cookies.accepts(address, m.state.cookie, self.now):
-                self._challenge(address, m.token.to_bytes(8, "big") + bytes(4))
+                self._challenge(address, m.token.to_bytes(8, "big") + bytes(8))
                 return
             if m.state.serial <= vif.serial_in or self.rib.at(address) is not None:
                 self.drops["stale_session"] += 1
@@ -181,10 +182,11 @@ class Sessions(Exchange):
         assert vif.session is not None and vif.token is not None
         self.rib.remove(vif)
         self._retire(vif)
-        self._ended[vif.address] = (vif.session, self.now + self.timers.lifetime)
+        self._ended[vif.address] = (vif.session, self.now + max(self.timers.lifetime, 2 * WINDOW))
         self._deadlines.set(vif.id, inf)
         if tell:
             self._send(vif.address, Reset(vif.token, down=True))
+        self._childless_since = self.now
         self._confirmations.news(vif.id)
         self._installed(vif, gone=True)
         self._moved(vif)
@@ -223,12 +225,15 @@ class Sessions(Exchange):
     def _start_join(self, up: Vif) -> None:
         taken = {v.address for v in self.rib.children()}
         free = [c for c in self.candidates if c not in taken] if self._drained() else []
+        if not taken and self.now >= self._childless_since + self.timers.lifetime + self.timers.hold:
+            self._best_told = None  # nobody who was told it stands below any longer
         if not free:
             self._retry_at = self.now + self.timers.resend / 4
             return
         self._session_number += 1
         address = free[self._turn % len(free)]
-        up.session = SessionId(self.generation, self._session_number)
+        # The lower half is random, so that nobody who does not hear us can speak of this session.
+        up.session = SessionId(self.generation, self._session_number << 32 | self.rng.getrandbits(32))
         self.rib.readdress(up, address)
         up.peer_epoch = -1
         up.accepted = up.in_force = up.sent = up.tries = 0
@@ -296,6 +301,8 @@ class Sessions(Exchange):
             up.token, up.token_seen, up.parent_generation = m.token, True, welcome.parent_generation
             up.heard = self.now
             up.seen_before = self.publications
+            if welcome.hold_ms:
+                up.hello_time = min(up.hello_time, welcome.hold_ms / 3000)
             up.hello_at = self.now + up.hello_time
             self._failures = 0
             self._installed(up)

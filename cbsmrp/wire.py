@@ -38,7 +38,7 @@ VERSION = 1
 PREAMBLE = bytes((0x43, 0x42, VERSION, 0))
 MAX_FRAME = 0xFFFF
 #: Room for everything but the chunk in the longest frame that carries a value: SUBSCRIBE with all blocks.
-VALUE_OVERHEAD = 4 + 4 + 12 + 1 + 32 + 26 + 20 + 16 + 14 + 12
+VALUE_OVERHEAD = 4 + 4 + 16 + 1 + 32 + 26 + 28 + 16 + 14 + 12
 
 PUBLICATION, SUBSCRIBE, REPLY, UPDATE, HELLO, QUIT, RESET, REFUSE, CHALLENGE, REJOIN = 0x01, *range(0x10, 0x19)
 DOWN, ASK, WELCOME, COOKIE, RANK, VALUE, HOST, OPTED = (1 << bit for bit in range(8))
@@ -46,12 +46,12 @@ DOWN, ASK, WELCOME, COOKIE, RANK, VALUE, HOST, OPTED = (1 << bit for bit in rang
 _HEADER = struct.Struct(">BBH")
 _PUBLICATION = struct.Struct(">BBHBBHIIQ")
 _STATE = struct.Struct(">IIIIIIH")
-_SESSION = struct.Struct(">QI")
-_WELCOME = struct.Struct(">QIQ")
+_SESSION = struct.Struct(">QQ")
+_WELCOME = struct.Struct(">QQQI")
 _RANK = struct.Struct(">QIH")
 _VALUE = struct.Struct(">IHHHB")
 _TOKEN = struct.Struct(">Q")
-_REFUSE = struct.Struct(">QIIB")
+_REFUSE = struct.Struct(">QQIB")
 _POINT = struct.Struct(">3d")
 _BOX = struct.Struct(">6d")
 _LENGTH = struct.Struct(">H")
@@ -186,7 +186,8 @@ def _write_state(state: State) -> tuple[int, bytes]:
     )
     if state.welcome:
         flags |= WELCOME
-        body += _WELCOME.pack(*state.welcome.session, state.welcome.parent_generation)
+        welcome = state.welcome
+        body += _WELCOME.pack(*welcome.session, welcome.parent_generation, welcome.hold_ms)
     if state.cookie:
         flags |= COOKIE
         body += state.cookie
@@ -204,8 +205,8 @@ def _read_state(flags: int, body: bytes, at: int) -> State:
     at += _STATE.size
     welcome, cookie, rank, value = None, b"", None, None
     if flags & WELCOME:
-        generation, number, parent = _WELCOME.unpack_from(body, at)
-        welcome = Welcome(SessionId(generation, number), parent)
+        generation, number, parent, hold_ms = _WELCOME.unpack_from(body, at)
+        welcome = Welcome(SessionId(generation, number), parent, hold_ms)
         at += _WELCOME.size
     if flags & COOKIE:
         cookie, at = body[at : at + 16], at + 16
@@ -301,9 +302,9 @@ def _write_challenge(message: Challenge) -> bytes:
 
 
 def _read_challenge(flags: int, body: bytes) -> Challenge:
-    if len(body) != 28:
+    if len(body) != 32:
         raise DecodeError("bad_length", f"CHALLENGE of {len(body)} bytes")
-    return Challenge(body[:12], body[12:])
+    return Challenge(body[:16], body[16:])
 
 
 def _write_rejoin(message: Rejoin) -> bytes:

@@ -221,10 +221,10 @@ def cases(there: Situation) -> Iterator[tuple[str, str, Message]]:
     yield "REFUSE of another session", "P", Refuse(other, NOT_ATTACHED, "no")
     yield "REFUSE from elsewhere", "X", Refuse(session, NOT_ATTACHED, "no")
 
-    echo = session.generation.to_bytes(8, "big") + session.number.to_bytes(4, "big")
+    echo = session.generation.to_bytes(8, "big") + session.number.to_bytes(8, "big")
     yield "CHALLENGE of the session", "P", Challenge(echo, bytes(range(16)))
-    yield "CHALLENGE of the token", "P", Challenge(mine.to_bytes(8, "big") + bytes(4), bytes(range(16)))
-    yield "CHALLENGE of something else", "P", Challenge(bytes(12), bytes(range(16)))
+    yield "CHALLENGE of the token", "P", Challenge(mine.to_bytes(8, "big") + bytes(8), bytes(range(16)))
+    yield "CHALLENGE of something else", "P", Challenge(bytes(16), bytes(range(16)))
     yield "CHALLENGE from elsewhere", "X", Challenge(echo, bytes(range(16)))
     yield "REJOIN from the parent", "P", Rejoin()
     yield "REJOIN from elsewhere", "X", Rejoin()

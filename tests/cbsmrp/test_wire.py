@@ -44,7 +44,7 @@ from interest import Box, DecodeError, Point, Prism
 
 CODEC = Codec()
 u8, u16, u32, u64 = (st.integers(0, 2**bits - 1) for bits in (8, 16, 32, 64))
-sessions = st.builds(SessionId, u64, u32)
+sessions = st.builds(SessionId, u64, u64)
 
 
 @st.composite
@@ -62,7 +62,7 @@ def parts(draw: st.DrawFn) -> ValuePart:
 
 states = st.builds(
     State, u32, u32, u32, u32, st.booleans(), u32, u32, u16,
-    st.none() | st.builds(Welcome, sessions, u64),
+    st.none() | st.builds(Welcome, sessions, u64, u32),
     st.just(b"") | st.binary(min_size=16, max_size=16),
     st.none() | st.builds(Rank, u64, u32, u16),
     st.none() | parts(),
@@ -73,7 +73,7 @@ messages = st.one_of(
     *(st.builds(kind, u64, st.booleans(), states) for kind in (Reply, Update, Hello)),
     *(st.builds(kind, u64, st.booleans()) for kind in (Quit, Reset)),
     st.builds(Refuse, sessions, st.sampled_from(sorted(REFUSALS)), st.text(max_size=50), u32),
-    st.builds(Challenge, st.binary(min_size=12, max_size=12), st.binary(min_size=16, max_size=16)),
+    st.builds(Challenge, st.binary(min_size=16, max_size=16), st.binary(min_size=16, max_size=16)),
     st.just(Rejoin()),
 )
 
@@ -154,7 +154,7 @@ def test_a_datagram_cut_short_is_refused_whole(message: Message, data: st.DataOb
 @given(sessions, states)
 def test_a_full_chunk_fits_a_datagram_with_all_that_may_stand_before_it(session: SessionId, state: State) -> None:
     part = ValuePart(1, 0, 1, bytes(CODEC.chunk_bytes))
-    full = State(1, 1, 1, 1, True, 1, 1, 1, Welcome(session, 1), bytes(16), Rank(1, 1, 1), part)
+    full = State(1, 1, 1, 1, True, 1, 1, 1, Welcome(session, 1, 1), bytes(16), Rank(1, 1, 1), part)
     frame = CODEC.encode(Subscribe(session, "m" * 32, True, True, full))
     assert len(PREAMBLE + frame) <= CODEC.datagram_bytes
     assert VALUE_OVERHEAD < 200
@@ -192,14 +192,14 @@ BROKEN = {
     "a length beyond the datagram": (PREAMBLE + b"\x18\x00\x00\x05", "bad_length"),
     "a frame of no known type": (frame(0x19, b""), "unknown_frame"),
     "a frame of type 0": (frame(0, b""), "unknown_frame"),
-    "a short SUBSCRIBE": (frame(0x10, bytes(11)), "truncated"),
-    "a SUBSCRIBE without a mode": (frame(0x10, bytes(12)), "truncated"),
-    "a mode beyond the frame": (frame(0x10, bytes(12) + b"\x09abc"), "bad_frame"),
-    "a mode that is too long": (frame(0x10, bytes(12) + b"\x21" + b"m" * 33 + STATE), "bad_frame"),
-    "a mode that is not ASCII": (frame(0x10, bytes(12) + b"\x01\xff" + STATE), "bad_frame"),
+    "a short SUBSCRIBE": (frame(0x10, bytes(15)), "truncated"),
+    "a SUBSCRIBE without a mode": (frame(0x10, bytes(16)), "truncated"),
+    "a mode beyond the frame": (frame(0x10, bytes(16) + b"\x09abc"), "bad_frame"),
+    "a mode that is too long": (frame(0x10, bytes(16) + b"\x21" + b"m" * 33 + STATE), "bad_frame"),
+    "a mode that is not ASCII": (frame(0x10, bytes(16) + b"\x01\xff" + STATE), "bad_frame"),
     "a state that is short": (frame(0x11, TOKEN + bytes(25)), "truncated"),
     "a state with more behind it": (frame(0x11, TOKEN + bytes(27)), "bad_length"),
-    "a welcome that is short": (frame(0x11, TOKEN + STATE + bytes(19), 4), "truncated"),
+    "a welcome that is short": (frame(0x11, TOKEN + STATE + bytes(27), 4), "truncated"),
     "a cookie that is short": (frame(0x11, TOKEN + STATE + bytes(15), 8), "truncated"),
     "a rank that is short": (frame(0x11, TOKEN + STATE + bytes(13), 16), "truncated"),
     "a value that is short": (frame(0x12, TOKEN + STATE + bytes(10), 32), "truncated"),
@@ -210,8 +210,8 @@ BROKEN = {
     "a short QUIT": (frame(0x14, bytes(7)), "truncated"),
     "a long QUIT": (frame(0x14, bytes(9)), "bad_length"),
     "a long RESET": (frame(0x15, bytes(9)), "bad_length"),
-    "a REFUSE with no known reason": (frame(0x16, bytes(16) + b"\x63"), "bad_frame"),
-    "a short CHALLENGE": (frame(0x17, bytes(27)), "bad_length"),
+    "a REFUSE with no known reason": (frame(0x16, bytes(20) + b"\x63"), "bad_frame"),
+    "a short CHALLENGE": (frame(0x17, bytes(31)), "bad_length"),
     "a REJOIN that carries something": (frame(0x18, b"!"), "bad_length"),
     "a publication without a head": (PREAMBLE + b"\x01\x00\x00\x10" + bytes(12), "truncated"),
     "an extent of no known kind": (publication(4, b""), "bad_extent"),

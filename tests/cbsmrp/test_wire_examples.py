@@ -38,7 +38,7 @@ PACKAGE = Path(cbsmrp.__file__).parent
 TEXT = (PACKAGE / "PROTOCOL.md").read_text()
 INF = float("inf")
 
-SESSION = SessionId(1_700_000_000_000, 1)
+SESSION = SessionId(1_700_000_000_000, 1 << 32 | 0x5EED5EED)
 TOKEN = 0x1122334455667788
 COOKIE = bytes(range(0xA0, 0xB0))
 BOX = encode_interest(Interest.of(Box((0, 0, 0), (50, 50, 20))))
@@ -47,7 +47,7 @@ TOO_MANY = "300 pieces: this router takes at most 256 from one host"
 #: What each example of section 9 means, written from its words and not from its bytes.
 MEANT: dict[str, Any] = {
     "SUBSCRIBE without a cookie": Subscribe(SESSION, "shared-tree", True, False, State(serial=1)),
-    "CHALLENGE": Challenge(bytes.fromhex("0000018bcfe56800 00000001"), COOKIE),
+    "CHALLENGE": Challenge(bytes.fromhex("0000018bcfe56800 00000001 5eed5eed"), COOKIE),
     "SUBSCRIBE with the cookie and a region": Subscribe(
         SESSION, "shared-tree", True, False, State(serial=2, cookie=COOKIE, value=ValuePart(1, 0, 1, BOX, 1, False))
     ),
@@ -57,7 +57,7 @@ MEANT: dict[str, Any] = {
         State(
             serial=1,
             accepted=3,
-            welcome=Welcome(SESSION, 1_690_000_000_005),
+            welcome=Welcome(SESSION, 1_690_000_000_005, 3500),
             rank=Rank(1_690_000_000_000, 4711, 2),
         ),
     ),
@@ -67,7 +67,7 @@ MEANT: dict[str, Any] = {
         State(
             serial=1,
             accepted=1,
-            welcome=Welcome(SESSION, 1_690_000_000_009),
+            welcome=Welcome(SESSION, 1_690_000_000_009, 35000),
             value=ValuePart(7, 0, 1, encode_interest(EVERYTHING), 0, True),
         ),
     ),
@@ -164,7 +164,7 @@ def fields_of(frame: Any) -> dict[str, Any]:
             fields["cookie"] = state.cookie
         if welcome := state.welcome:
             fields |= {"welcome_generation": welcome.session.generation, "welcome_number": welcome.session.number}
-            fields["parent_generation"] = welcome.parent_generation
+            fields |= {"parent_generation": welcome.parent_generation, "hold_ms": welcome.hold_ms}
         if rank := state.rank:
             fields |= {"core_generation": rank.generation, "core_sequence": rank.sequence, "depth": rank.depth}
         if value := state.value:

@@ -79,7 +79,7 @@ def said(state: State) -> tuple[Any, ...]:
 def describe_state(state: State) -> str:
     words = []
     if state.welcome:
-        words.append(f"welcome #{state.welcome.session.number}")
+        words.append(f"welcome #{state.welcome.session.number >> 32}")
     if state.cookie:
         words.append("cookie")
     if value := state.value:
@@ -105,11 +105,11 @@ def describe(message: Message) -> str:
     if isinstance(message, Subscribe):
         who = ("host, opted" if message.opted else "host") if message.host else "router"
         state = describe_state(message.state)
-        return f"{kind:<10} #{message.session.number}; {who}" + ("" if state == "nothing new" else f"; {state}")
+        return f"{kind:<10} #{message.session.number >> 32}; {who}" + ("" if state == "nothing new" else f"; {state}")
     if isinstance(message, Reply | Update | Hello):
         return f"{kind:<10} {describe_state(message.state)}"
     if isinstance(message, Refuse):
-        return f"{kind:<10} #{message.session.number}; {REFUSALS[message.reason]}: {message.text}"
+        return f"{kind:<10} #{message.session.number >> 32}; {REFUSALS[message.reason]}: {message.text}"
     assert isinstance(message, Challenge | Quit | Reset) or kind == "REJOIN"
     return kind
 
