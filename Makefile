@@ -25,7 +25,7 @@ types: $(VENV)/.installed
 	$(BIN)/mypy
 
 unit: $(VENV)/.installed
-	$(BIN)/python -m pytest $(PYTEST)
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal $(PYTEST)
 
 bench: $(VENV)/.installed
 	$(BIN)/python -m bench

@@ -9,7 +9,8 @@ Twisted's asyncio reactor is put on the running loop for this client alone; noth
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Generator
 from typing import Any
 
 from twisted.internet.asyncioreactor import AsyncioSelectorReactor
@@ -32,8 +33,21 @@ class LoopReactor(AsyncioSelectorReactor):
     def __init__(self) -> None:
         AsyncioSelectorReactor.__init__(self, asyncio.get_running_loop())
 
+    #: The reactor's own is the time of day, which may be set back while something waits.
+    seconds = staticmethod(time.monotonic)
+
     def installWaker(self) -> None:
         """No pipe to wake it up: the event loop has its own, and nothing would ever close this one."""
+
+
+class InForceAt:
+    """Await it to know that a change is in force. Nobody need."""
+
+    def __init__(self, deferred: Deferred[None]) -> None:
+        self._deferred = deferred
+
+    def __await__(self) -> Generator[Any, None, None]:
+        return _future(self._deferred).__await__()
 
 
 def _future(deferred: Deferred[Any]) -> asyncio.Future[Any]:
@@ -54,9 +68,9 @@ class Subscription:
     def dropped(self) -> int:
         return self.inner.dropped
 
-    def move(self, region: Wanted) -> asyncio.Future[None]:
+    def move(self, region: Wanted) -> InForceAt:
         """Takes effect at once; await it to know that it is in force."""
-        return _future(self.inner.move(region))
+        return InForceAt(self.inner.move(region))
 
     def stop(self) -> None:
         self.inner.stop()

@@ -4,53 +4,15 @@ Read by `cbsmrp router`, the Twisted service and the simulator's nodes. Times ar
 be meant raises ConfigError: one line that names the key, the value and the remedy.
 """
 
-import difflib
 import ipaddress
-import math
 import re
-import tomllib
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import attrs
 
-
-class ConfigError(ValueError):
-    """A configuration that cannot be meant; one line for the user."""
-
-
-_Validator = Callable[[Any, "attrs.Attribute[Any]", Any], None]
-
-
-def _whole(at_least: int) -> _Validator:
-    def check(_: object, key: "attrs.Attribute[Any]", value: object) -> None:
-        if type(value) is not int or value < at_least:
-            raise ConfigError(f"{key.name} = {value!r}: give a whole number, at least {at_least}")
-
-    return check
-
-
-def _number(above: float | None = None) -> _Validator:
-    """A finite number: above a limit, or without one at least 0."""
-
-    def check(_: object, key: "attrs.Attribute[Any]", value: object) -> None:
-        if isinstance(value, float) and math.isfinite(value) and (value >= 0 if above is None else value > above):
-            return
-        remedy = "at least 0" if above is None else f"above {above:g}"
-        raise ConfigError(f"{key.name} = {value!r}: give a number {remedy}")
-
-    return check
-
-
-def _boolean(_: object, key: "attrs.Attribute[Any]", value: object) -> None:
-    if not isinstance(value, bool):
-        raise ConfigError(f"{key.name} = {value!r}: give true or false")
-
-
-def _text(_: object, key: "attrs.Attribute[Any]", value: object) -> None:
-    if not isinstance(value, str):
-        raise ConfigError(f"{key.name} = {value!r}: give a text in quotes")
+from .settings import ConfigError as ConfigError
+from .settings import boolean, known, read_toml, seconds, text, whole
 
 
 def _address(_: object, key: "attrs.Attribute[Any]", value: object) -> None:
@@ -74,43 +36,34 @@ def _upstreams(self: object, key: "attrs.Attribute[Any]", value: object) -> None
             raise ConfigError(f"{key.name}: {address!r} has port 0: give the port the upstream router listens on")
 
 
-def _seconds(default: float, above: float | None = 0.0) -> Any:
-    return attrs.field(default=default, validator=_number(above), converter=_as_float)
-
-
-def _as_float(value: object) -> object:
-    """TOML's `hello = 1` means 1.0."""
-    return float(value) if type(value) is int else value
-
-
 @attrs.frozen(kw_only=True)
 class Timers:
     """Times of one router, in seconds."""
 
-    hello: float = _seconds(1.0)
+    hello: float = seconds(1.0)
     """Something is sent to a neighbouring router at least this often."""
-    hold: float = _seconds(3.5)
+    hold: float = seconds(3.5, at_most=86400.0)
     """A neighbouring router silent for so long is gone."""
-    host_hello: float = _seconds(10.0)
-    host_hold: float = _seconds(35.0)
-    resend: float = _seconds(0.1)
+    host_hello: float = seconds(10.0)
+    host_hold: float = seconds(35.0, at_most=86400.0)
+    resend: float = seconds(0.1)
     """First wait before an unacknowledged region is sent again; it doubles up to `resend_max`."""
-    resend_max: float = _seconds(1.0)
-    join_tries: int = attrs.field(default=4, validator=_whole(1))
+    resend_max: float = seconds(1.0)
+    join_tries: int = attrs.field(default=4, validator=whole(1))
     """SUBSCRIBEs to one candidate upstream before the next candidate is tried."""
-    flush: float = _seconds(6.0)
+    flush: float = seconds(6.0)
     """A router detached for so long lets its children go."""
-    lifetime: float = _seconds(30.0)
+    lifetime: float = seconds(30.0)
     """No datagram is later than this; ended sessions are remembered for so long."""
-    linger: float = _seconds(2.0, None)
+    linger: float = seconds(2.0, None)
     """A router whose last child is gone stays on the tree for so long."""
-    lease: float = _seconds(2.0)
+    lease: float = seconds(2.0, at_most=60.0)
     """How long a host may keep silent what its clipping region does not want."""
-    update_interval: float = _seconds(0.02, None)
+    update_interval: float = seconds(0.02, None)
     """The least time between two new versions to one neighbour."""
-    shrink_delay: float = _seconds(0.0, None)
+    shrink_delay: float = seconds(0.0, None)
     """How long a region that only shrinks waits before it is passed on between routers; 0 is eager."""
-    host_shrink_delay: float = _seconds(1.0, None)
+    host_shrink_delay: float = seconds(1.0, None)
     """The same for clipping regions towards hosts."""
 
     def __attrs_post_init__(self) -> None:
@@ -130,9 +83,9 @@ class Timers:
 class Limits:
     """What one host may ask of a router; beyond it the router refuses, naming the limit."""
 
-    pieces: int = attrs.field(default=256, validator=_whole(1))
-    subscriptions: int = attrs.field(default=64, validator=_whole(1))
-    publications_per_second: float = _seconds(1000.0)
+    pieces: int = attrs.field(default=256, validator=whole(1))
+    subscriptions: int = attrs.field(default=64, validator=whole(1))
+    publications_per_second: float = seconds(1000.0)
 
 
 @attrs.frozen(kw_only=True)
@@ -143,14 +96,14 @@ class RouterConfig:
     """HOST:PORT; port 0 takes any free one."""
     upstreams: tuple[str, ...] = attrs.field(default=(), validator=_upstreams)
     """Candidate upstream routers, HOST:PORT, in the order in which they are tried."""
-    mode: str = attrs.field(default="shared-tree", validator=_text)
-    clipping: bool = attrs.field(default=True, validator=_boolean)
-    budget: int = attrs.field(default=64, validator=_whole(1))
+    mode: str = attrs.field(default="shared-tree", validator=text)
+    clipping: bool = attrs.field(default=True, validator=boolean)
+    budget: int = attrs.field(default=64, validator=whole(1))
     """The most pieces of a region between routers."""
-    keep_attached: bool = attrs.field(default=False, validator=_boolean)
+    keep_attached: bool = attrs.field(default=False, validator=boolean)
     """Stay on the tree though nobody below is there."""
-    datagram_bytes: int = attrs.field(default=1400, validator=_whole(512))
-    receive_buffer: int = attrs.field(default=4 * 1024 * 1024, validator=_whole(4096))
+    datagram_bytes: int = attrs.field(default=1400, validator=whole(512))
+    receive_buffer: int = attrs.field(default=4 * 1024 * 1024, validator=whole(4096))
     """Bytes asked of the system for the socket's receive buffer."""
     metrics: str = attrs.field(default="", validator=_address_or_nothing)
     """HOST:PORT of the Prometheus metrics; empty for none."""
@@ -168,20 +121,12 @@ def load(path: str | Path) -> RouterConfig:
     Raises ConfigError, naming the file, for a file that cannot be read, is no TOML, has an unknown key or a value that
     cannot be meant.
     """
+    table = read_toml(path)
     try:
-        text = Path(path).read_text(encoding="utf-8")
-        table = tomllib.loads(text)
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror or error}") from None
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: not text in UTF-8: {error.reason}") from None
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path}:{_line(error, text)}: not TOML: {error}") from None
-    try:
-        values = _known(RouterConfig, table, "")
+        values = known(RouterConfig, table, "")
         for name, kind in (("timers", Timers), ("limits", Limits)):
             if name in values:
-                values[name] = kind(**_known(kind, values[name], name))
+                values[name] = kind(**known(kind, values[name], name))
         if isinstance(values.get("upstreams"), list):
             values["upstreams"] = tuple(values["upstreams"])
         return RouterConfig(**values)
@@ -206,22 +151,3 @@ def parse_address(text: str) -> tuple[str, int]:
     elif not re.fullmatch(r"[A-Za-z0-9._-]+", host):
         raise ConfigError(f"address {text!r}: {remedy}")
     return host, int(digits)
-
-
-def _known(kind: type, table: object, name: str) -> dict[str, Any]:
-    """The table, if all its keys are fields of the attrs class."""
-    if not isinstance(table, Mapping):
-        raise ConfigError(f"{name} = {table!r}: give a table, [{name}]")
-    keys = [field.name for field in attrs.fields(kind)]
-    for key in table:
-        if key not in keys:
-            near = difflib.get_close_matches(key, keys, n=1)
-            remedy = f"did you mean {near[0]!r}?" if near else "the keys are " + ", ".join(keys)
-            raise ConfigError(f"unknown key {key!r}{f' in [{name}]' if name else ''}: {remedy}")
-    return dict(table)
-
-
-def _line(error: tomllib.TOMLDecodeError, text: str) -> int:
-    """The line of a syntax error; Python before 3.14 says it only in the message, "(at line 3, column 5)"."""
-    found = re.search(r"\(at line (\d+)", str(error))
-    return int(found.group(1)) if found else text.count("\n") + 1

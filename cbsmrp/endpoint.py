@@ -15,6 +15,7 @@ import attrs
 
 from interest import DecodeError, Extent, Value
 
+from .bucket import Bucket
 from .engine import Engine
 from .fib import Fib, FibChange
 from .host import Host
@@ -51,8 +52,9 @@ class Endpoint:
 
     # -- the driver's side -----------------------------------------------------------------------------
 
-    def datagram(self, data: bytes, address: Address, now: float) -> None:
-        """One datagram has arrived. Never raises for anything it may hold."""
+    def datagram(self, data: bytes, address: Address, now: float) -> bool:
+        """One datagram has arrived. Never raises for anything it may hold. Returns whether `next_deadline` may have
+        changed: publications that are only forwarded leave it alone."""
         try:
             frames = self.codec.decode(data)
         except BadVersion as error:
@@ -60,10 +62,11 @@ class Endpoint:
             if not is_empty(data):
                 self._out.append((address, PREAMBLE))
             self.engine.speaks_version(address, error.version, now)
-            return self._carry_out()
+            self._carry_out()
+            return True
         except DecodeError as error:
             self.drops[error.reason] += 1
-            return
+            return False
         messages: list[Message] = []
         publications: list[PublicationFrame] = []
         for frame in frames:
@@ -78,6 +81,7 @@ class Endpoint:
                 if not messages:  # those have answers of their own, and there is at most one a datagram
                     self.engine.unknown_sender(address, now)
                     self._carry_out()
+                    return True
             else:
                 vif.traffic.datagrams_in += 1
                 vif.traffic.packets_in += len(publications)
@@ -86,6 +90,7 @@ class Endpoint:
         if messages:
             self.engine.receive(address, messages, now)
             self._carry_out()
+        return bool(messages)
 
     def expire(self, now: float) -> None:
         self.engine.expire(now)
@@ -149,34 +154,15 @@ class Endpoint:
         self._out.append((vif.address, data))
 
 
-@attrs.define
-class _Bucket:
-    """A host's allowance of publications: refilled with time, a second's worth deep."""
-
-    left: float
-    at: float
-    told_at: float = float("-inf")
-
-    def take(self, rate: float, now: float) -> bool:
-        self.left = min(rate, self.left + (now - self.at) * rate)
-        self.at = now
-        if self.left < 1:
-            return False
-        self.left -= 1
-        return True
-
-
 class RouterEndpoint(Endpoint):
     def __init__(self, router: Router, codec: Codec, notice: Callable[[Notice], None] = lambda notice: None) -> None:
         self.fib = Fib()
         self.router = router
-        self._allowance: dict[VifId, _Bucket] = {}
         super().__init__(router, codec, notice)
 
     def _apply(self, change: FibChange) -> None:
         self.fib.apply(change)
         if change.new is None:
-            self._allowance.pop(change.vif, None)
             self._buffers.pop(change.vif, None)
 
     def _publications(self, vif: Vif, frames: list[PublicationFrame], now: float) -> None:
@@ -199,16 +185,15 @@ class RouterEndpoint(Endpoint):
                 self._pack(vifs[hop.vif], data)
 
     def _allowed(self, vif: Vif, now: float) -> bool:
-        rate = self.router.limits.publications_per_second
-        bucket = self._allowance.get(vif.id)
-        if bucket is None:
-            bucket = self._allowance[vif.id] = _Bucket(rate, now)
-        if bucket.take(rate, now):
+        if vif.allowance is None:
+            vif.allowance = Bucket(self.router.limits.publications_per_second, now)
+        if vif.allowance.take(now):
             return True
         self.drops["rate_limited"] += 1
         vif.traffic.dropped += 1
-        if now >= bucket.told_at + 1.0 and vif.session is not None:
-            bucket.told_at = now
+        if now >= vif.rate_told_at + 1.0 and vif.session is not None:
+            vif.rate_told_at = now
+            rate = vif.allowance.rate
             text = f"more than {rate:g} publications a second from one host are dropped here: publish less often"
             self._out.append((vif.address, PREAMBLE + self.codec.encode(Refuse(vif.session, RATE, text))))
         return False

@@ -15,7 +15,7 @@ from .config import Timers
 from .messages import Address, Challenge, Hello, Message, Quit, Refuse, Rejoin, Reply, Reset, Subscribe, Update
 from .ready import Ready
 from .sessions import Sessions
-from .vif import APPLICATION, UPSTREAM, VifKind
+from .vif import APPLICATION, UPSTREAM, Vif, VifKind
 
 
 class Engine(Sessions):
@@ -95,7 +95,7 @@ class Engine(Sessions):
             if (vif := self.rib.get(key)) is not None:
                 self._touched.add(key)
                 self._confirmations.news(key)  # a lease may have run out
-                if vif.joined and now >= vif.heard + vif.hold_time:
+                if vif.joined and (now >= vif.heard + vif.hold_time or self._in_vain(vif)):
                     if key == UPSTREAM:
                         self._drop_upstream("silent", tell=True)
                     else:
@@ -118,7 +118,12 @@ class Engine(Sessions):
                         self._drop_child(child, tell=True)
             elif not self._needed():
                 self._drop_upstream("nobody needs it", tell=True, after=self.timers.resend)
+                self._turn = 0  # nothing was wrong with it: the order of the candidates stands
         self._finish()
+
+    def _in_vain(self, vif: Vif) -> bool:
+        """A host says hello seldom; but a router that has not answered so many questions in a router's hold is gone."""
+        return vif.unanswered > self.timers.join_tries + 2 and self.now >= vif.asked_at + self.timers.hold
 
     def leave(self, now: float) -> None:
         """Leave the tree for good: QUIT upwards, and end what is below."""

@@ -40,6 +40,8 @@ from .vif import UPSTREAM, Vif, VifKind, upstream_vif
 
 #: A region's binary form is at most this long (interest/FORMAT.md); longer ones are over-approximated further.
 MAX_VALUE_BYTES = 65536
+#: What the wire holds.
+MAX_DEPTH = 0xFFFF
 _LEASE_MEMORY = 64
 
 
@@ -132,13 +134,14 @@ class Exchange:
         if self.core:
             return Rank(self.generation, self._core_sequence, 0)
         parent = self._parent_rank
-        return None if parent is None else parent._replace(depth=parent.depth + 1)
+        return None if parent is None else parent._replace(depth=min(parent.depth + 1, MAX_DEPTH))
 
     # -- state -----------------------------------------------------------------------------------------
 
     def _on_state(self, vif: Vif, m: State) -> None:
         self._touched.add(vif.id)
         vif.heard = self.now
+        vif.asked_at, vif.unanswered = inf, 0
         vif.serial_in = max(vif.serial_in, m.serial)
         vif.traffic.control_in += 1
         lost = (m.datagrams - vif.traffic.datagrams_in) & 0xFFFFFFFF
@@ -316,7 +319,12 @@ class Exchange:
             self._send_state(vif, ask=True)
         elif vif.reply:
             self._send_state(vif)
+        elif vif.unanswered and late:
+            self._backed_off(vif, doubled=True)
+            self._send_state(vif, ask=True)
         elif now >= vif.hello_at:
+            if self.is_host:
+                self._backed_off(vif, doubled=False)
             # A host asks, so that it may have shorter times than its router, which may serve thousands.
             self._send_state(vif, ask=self.is_host, hello=True)
 
@@ -326,7 +334,7 @@ class Exchange:
         at = min(vif.hello_at, vif.heard + vif.hold_time)
         if not vif.dirty:
             at = min(at, vif.shrink_at)
-        if vif.in_flight:
+        if vif.in_flight or vif.unanswered:
             at = min(at, vif.resend_at)
         elif vif.newest > vif.accepted:
             at = min(at, vif.sent_at + self.timers.update_interval)
@@ -350,11 +358,17 @@ class Exchange:
                 rank = self.rank
                 if rank is not None and rank.better_than(self._best_told):
                     self._best_told = rank
-            if vif.opted and vif.serial_in > vif.lease_serial and not vif.dirty and vif.accepted >= vif.out_version:
+            # One who did not report in force and yet got leases would keep everybody else from being in force.
+            knows = not vif.dirty and min(vif.accepted, vif.in_force) >= vif.out_version
+            if vif.opted and knows and vif.serial_in > vif.lease_serial:
                 lease = vif.lease_serial = vif.serial_in
                 vif.lease_until = self.now + self.timers.lease
-        elif self.opted:
-            ask = True
+        else:
+            ask = ask or self.opted
+            if self.is_host and (ask or value is not None):
+                vif.asked_at = min(vif.asked_at, self.now)
+                vif.unanswered += 1
+        if vif.id == UPSTREAM and self.opted:
             vif.serial_times[vif.serial_out] = self.now
             vif.serial_times.pop(vif.serial_out - _LEASE_MEMORY, None)
         return State(

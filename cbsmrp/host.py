@@ -22,7 +22,7 @@ from .engine import Engine
 from .exchange import MAX_VALUE_BYTES
 from .fib import Routed
 from .messages import Address, Refuse
-from .ready import InForce, InForceLost, SubscriptionRefused
+from .ready import InForce, InForceLost, NoAnswer, SubscriptionRefused
 from .vif import APPLICATION, UPSTREAM, Vif, VifKind
 
 
@@ -76,7 +76,7 @@ class Host(Engine):
         self.clipped = 0
         self._sequence = 0
         self._next_id = 1
-        self._refused = 0
+        self._refused: Refuse | None = None
         self._index: InterestIndex[int] = InterestIndex()
         self._heard = Duplicates()
         self._local = Vif(APPLICATION, VifKind.APPLICATION)
@@ -158,12 +158,21 @@ class Host(Engine):
     def _value_refused(self, m: Refuse) -> bool:
         """Undo the newest change that the refused version held, so that the rest can stand; if that is refused too,
         the next."""
+        last = self._refused
+        if last is not None and m.session == last.session and m.version <= last.version:
+            return False  # the same refusal again must not undo one change more
+        self._refused = m
         held = [s for s in self.subscriptions.values() if 0 < s.told <= m.version]
-        if not held or m.version <= self._refused:  # the same refusal again must not undo one change more
-            return False
-        self._refused = m.version
+        if not held:
+            up = self.rib.vifs[UPSTREAM]
+            if m.version != up.newest:
+                return False
+            # All of it stood below another router: it is this one that will not do.
+            self._ready.notices.append(NoAnswer(up.address, m.text))
+            self._drop_upstream(m.text, tell=True, after=self.timers.resend_max)
+            return True
         subscription = max(held, key=lambda s: (s.told, s.version))
-        before = subscription.before
+        before, version = subscription.before, subscription.version
         if before is None:
             del self.subscriptions[subscription.id]
             self._index.remove(subscription.id)
@@ -172,7 +181,7 @@ class Host(Engine):
             subscription.interest, subscription.before = before, None
             self._index.replace(subscription.id, before)
             self._change(subscription)
-        self._ready.notices.append(SubscriptionRefused(subscription.id, before, m.text))
+        self._ready.notices.append(SubscriptionRefused(subscription.id, before, m.text, version))
         return True
 
     def _value_accepted(self, vif: Vif) -> None:

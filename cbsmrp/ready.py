@@ -57,6 +57,8 @@ class SubscriptionRefused:
     subscription: int
     interest: Interest | None
     text: str
+    #: The version of the subscription that was refused.
+    version: int = 0
 
 
 @attrs.frozen

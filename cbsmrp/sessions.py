@@ -9,9 +9,11 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from math import inf
+from typing import TypeVar
 
 import attrs
 
+from .bucket import Bucket
 from .config import Timers
 from .cookie import WINDOW, CookieJar
 from .exchange import Exchange
@@ -36,9 +38,23 @@ from .messages import (
 from .ready import Detached, NoAnswer, RateRefused
 from .vif import UPSTREAM, Traffic, Vif, VifKind, upstream_vif
 
+_T = TypeVar("_T")
+_Memory = dict[Address, tuple[_T, float]]
+
 #: Bounds on what strangers can make us remember or say.
 MAX_WAITING_JOINS = 1024
-RESETS_PER_SECOND = 50
+ANSWERS_PER_SECOND = 50.0
+
+
+def _remember(memory: _Memory[_T], address: Address, what: _T, until: float) -> None:
+    """At the end, so that a memory stays in the order in which it may be forgotten."""
+    memory.pop(address, None)
+    memory[address] = (what, until)
+
+
+def _forget(memory: _Memory[_T], now: float) -> None:
+    while memory and (oldest := next(iter(memory.items())))[1][1] <= now:
+        del memory[oldest[0]]
 
 
 class Sessions(Exchange):
@@ -71,7 +87,7 @@ class Sessions(Exchange):
         self._wanted_until = now + timers.linger
         self._ended: dict[Address, tuple[SessionId, float]] = {}
         self._joining: dict[Address, tuple[Subscribe, float]] = {}
-        self._resets = (now, float(RESETS_PER_SECOND))
+        self._strangers = Bucket(ANSWERS_PER_SECOND, now)
         self._answered = False
 
     def _moved(self, vif: Vif) -> None:
@@ -116,12 +132,12 @@ class Sessions(Exchange):
         if not m.host and m.mode != self.mode_name:
             text = f"this overlay runs mode {self.mode_name}, you asked for {m.mode}"
             self._send(address, Refuse(m.session, MODE, text))
-        elif self.quitting or not self.attached or rank is None:
+        elif self.quitting or self.is_host or not self.attached or rank is None:
             # Rule 2: join first, answer then. (A joiner that goes elsewhere meanwhile will end the session itself.)
             if self.quitting or self.is_host or len(self._joining) >= MAX_WAITING_JOINS:
                 self._send(address, Refuse(m.session, NOT_ATTACHED, "no way to the core"))
             else:
-                self._joining[address] = (m, self.now + 2 * self.timers.resend_max)
+                _remember(self._joining, address, m, self.now + 2 * self.timers.resend_max)
         elif not m.host and not rank.better_than(m.state.rank):
             self._send(address, Refuse(m.session, RANK, "you may stand above me"))
         else:
@@ -153,9 +169,8 @@ class Sessions(Exchange):
             for address, (subscribe, until) in waiting.items():
                 if self.now < until and self.rib.at(address) is None:
                     self._admit(address, subscribe)
-        self._joining = {a: e for a, e in self._joining.items() if e[1] > self.now}
-        if len(self._ended) > MAX_WAITING_JOINS:
-            self._ended = {a: e for a, e in self._ended.items() if e[1] > self.now}
+        _forget(self._joining, self.now)
+        _forget(self._ended, self.now)
 
     def _on_child(self, address: Address, m: Reply | Update | Hello) -> None:
         vif = self.rib.child_with(m.token)
@@ -182,7 +197,7 @@ class Sessions(Exchange):
         assert vif.session is not None and vif.token is not None
         self.rib.remove(vif)
         self._retire(vif)
-        self._ended[vif.address] = (vif.session, self.now + max(self.timers.lifetime, 2 * WINDOW))
+        _remember(self._ended, vif.address, vif.session, self.now + max(self.timers.lifetime, 2 * WINDOW))
         self._deadlines.set(vif.id, inf)
         if tell:
             self._send(vif.address, Reset(vif.token, down=True))
@@ -258,7 +273,8 @@ class Sessions(Exchange):
             up.tries += 1
             if up.tries > up.patience:
                 self._failures += 1
-                self._no_parent(up, "no answer")
+                told = "it answers, but has no way to the core: check its upstreams" if up.cookie else "no answer"
+                self._no_parent(up, told)
             else:
                 self._backed_off(up, doubled=up.tries > 1)
                 self._send_subscribe(up)
@@ -389,11 +405,8 @@ class Sessions(Exchange):
             self._send(address, Challenge(echo, self._cookies.bake(address, self.now)))
 
     def _may_reset(self) -> bool:
-        """A token bucket over all answers to strangers, and at most one a datagram."""
+        """So many answers to strangers a second, and at most one a datagram."""
         if self._answered:
             return False
-        at, left = self._resets
-        left = min(RESETS_PER_SECOND, left + (self.now - at) * RESETS_PER_SECOND)
-        self._resets = (self.now, left - 1 if left >= 1 else left)
-        self._answered = left >= 1
+        self._answered = self._strangers.take(self.now)
         return self._answered

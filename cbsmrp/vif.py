@@ -1,8 +1,8 @@
 """A VIF: one end of the relation with one neighbour, for the time of one session.
 
 It holds who the neighbour is, what it wants (`theirs`), what it has been told (`mine`), and the timers of both. A new
-session is a new VIF object. `engine` reads and writes it; the drivers only touch `traffic`. Definition 2 of the paper;
-PROTOCOL.md sections 4 to 6.
+session is a new VIF object. `engine` reads and writes it; the drivers only touch `traffic` and the allowance.
+Definition 2 of the paper; PROTOCOL.md sections 4 to 6.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import attrs
 
 from interest import EVERYTHING, NOTHING, Interest
 
+from .bucket import Bucket
 from .messages import Address, Refuse, SessionId, VifId
 
 
@@ -115,11 +116,18 @@ class Vif:
     heard: float = 0.0
     hello_at: float = inf
     reply: bool = False
+    #: Towards a host's router: since when, and how often, an answer has been asked for in vain.
+    asked_at: float = inf
+    unanswered: int = 0
     serial_out: int = 0
     serial_in: int = 0
     lease_serial: int = 0
     lease_until: float = -inf
     serial_times: dict[int, float] = attrs.field(factory=dict)
+
+    # publications of a host: what it may still send, and when it was last told that it sends too many
+    allowance: Bucket | None = None
+    rate_told_at: float = -inf
 
     def filtered(self, publications: int) -> int:
         """Of the `publications` that the router has handled until now: those that were kept from this neighbour."""

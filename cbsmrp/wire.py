@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from interest import Box, DecodeError, Extent, Point, Prism, Value
 from interest.binary import decode_attributes, decode_polygon, encode_attributes, encode_polygon
@@ -37,21 +37,23 @@ from .messages import (
 VERSION = 1
 PREAMBLE = bytes((0x43, 0x42, VERSION, 0))
 MAX_FRAME = 0xFFFF
+#: Chunks of one region: more than 64 KiB make in the smallest datagrams that a router may be configured to send.
+MAX_PARTS = 256
 #: Room for everything but the chunk in the longest frame that carries a value: SUBSCRIBE with all blocks.
-VALUE_OVERHEAD = 4 + 4 + 16 + 1 + 32 + 26 + 28 + 16 + 14 + 12
+VALUE_OVERHEAD = 4 + 4 + 16 + 1 + 32 + 42 + 28 + 16 + 14 + 15
 
 PUBLICATION, SUBSCRIBE, REPLY, UPDATE, HELLO, QUIT, RESET, REFUSE, CHALLENGE, REJOIN = 0x01, *range(0x10, 0x19)
 DOWN, ASK, WELCOME, COOKIE, RANK, VALUE, HOST, OPTED = (1 << bit for bit in range(8))
 
 _HEADER = struct.Struct(">BBH")
 _PUBLICATION = struct.Struct(">BBHBBHIIQ")
-_STATE = struct.Struct(">IIIIIIH")
+_STATE = struct.Struct(">QQIQIQH")
 _SESSION = struct.Struct(">QQ")
 _WELCOME = struct.Struct(">QQQI")
 _RANK = struct.Struct(">QIH")
-_VALUE = struct.Struct(">IHHHB")
+_VALUE = struct.Struct(">QHHHB")
 _TOKEN = struct.Struct(">Q")
-_REFUSE = struct.Struct(">QQIB")
+_REFUSE = struct.Struct(">QQQB")
 _POINT = struct.Struct(">3d")
 _BOX = struct.Struct(">6d")
 _LENGTH = struct.Struct(">H")
@@ -172,6 +174,15 @@ def encode_publication(publication: Publication) -> bytes:
     return head + body + attributes + publication.payload
 
 
+def heads(datagram: bytes) -> Iterator[tuple[int, int, int]]:
+    """(source, sequence, bytes) of every publication in a datagram that one of us made, for those who only count."""
+    at = len(PREAMBLE)
+    while at < len(datagram):
+        _, _, length, _, _, _, _, sequence, source = _PUBLICATION.unpack_from(datagram, at)
+        yield source, sequence, length
+        at += length
+
+
 # -- control ---------------------------------------------------------------------------------------
 
 
@@ -217,7 +228,7 @@ def _read_state(flags: int, body: bytes, at: int) -> State:
         at += _RANK.size
     if flags & VALUE:
         version, part, parts, subscriptions, attached = _VALUE.unpack_from(body, at)
-        if not version or part >= parts or attached > 1:
+        if not version or part >= parts or parts > MAX_PARTS or attached > 1:
             raise DecodeError("bad_part", f"version {version}, part {part} of {parts}, attached {attached}")
         value = ValuePart(version, part, parts, body[at + _VALUE.size :], subscriptions, bool(attached))
     elif at != len(body):

@@ -7,7 +7,7 @@ predicate simplification: (price > 50 and price < 200) or price < 100 becomes pr
 from collections.abc import Sequence
 from itertools import pairwise
 
-from interest.conjunct import Conjunct, normal_form
+from interest.conjunct import Conjunct, few_patterns, normal_form
 from interest.constraint import ANYTHING, MAX_INTERVALS, Constraints, ValueSet
 from interest.errors import InterestError
 from interest.region import Region
@@ -84,8 +84,9 @@ def _join_on(name: str, conjuncts: Conjuncts) -> Conjuncts:
 
 def _drop_covered(conjuncts: Conjuncts) -> Conjuncts:
     kept = list(conjuncts)
+    search = few_patterns(conjuncts, conjuncts)
     for each in conjuncts:
-        if any(other is not each and other.covers(each) for other in kept):
+        if any(other is not each and other.covers(each, search) for other in kept):
             kept = [other for other in kept if other is not each]
     return tuple(kept) if len(kept) < len(conjuncts) else conjuncts
 

@@ -12,6 +12,10 @@ from interest.constraint import UNCONSTRAINED, Constraints, ValueSet
 from interest.errors import InterestError
 from interest.region import Region
 
+#: Pairs of terms that one comparison of interests looks into; each may cost `pattern.MAX_STEPS`, and a stranger may
+#: have chosen them.
+MAX_SEARCHES = 16
+
 
 @attrs.frozen(cache_hash=True)
 class Conjunct:
@@ -29,15 +33,22 @@ class Conjunct:
             self.region is None or other.region is None or self.region.intersects(other.region)
         )
 
-    def covers(self, other: "Conjunct") -> bool:
-        """Does this match all that `other`, which must be satisfiable, matches? No in doubt."""
-        return self.constraints.covers(other.constraints) and (
+    def covers(self, other: "Conjunct", search: bool = True) -> bool:
+        """Does this match all that `other`, which must be satisfiable, matches? No in doubt, and without `search` where
+        patterns would have to be compared."""
+        return self.constraints.covers(other.constraints, search) and (
             self.region is None or (other.region is not None and self.region.covers(other.region))
         )
 
     def __and__(self, other: "Conjunct") -> "Conjunct":
         """Both; InterestError if that needs an intersection of regions, which extents with a size do not allow."""
         return Conjunct(_both(self.region, other.region), self.constraints & other.constraints)
+
+
+def few_patterns(left: Iterable[Conjunct], right: Iterable[Conjunct]) -> bool:
+    """May patterns be compared when each conjunct of one side is compared with each of the other?"""
+    mine, theirs = (sum(each.constraints.terms for each in side) for side in (left, right))
+    return mine * theirs <= MAX_SEARCHES
 
 
 def _both(left: Region | None, right: Region | None) -> Region | None:

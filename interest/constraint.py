@@ -99,8 +99,8 @@ class ValueSet:
             _normal(strings, [term for term in terms if pattern.satisfiable(term) is not False]),
         )
 
-    def covers(self, other: "ValueSet") -> bool:
-        """Is every value of `other` in this set? No in doubt."""
+    def covers(self, other: "ValueSet", search: bool = True) -> bool:
+        """Is every value of `other` in this set? No in doubt. Without `search` the same terms are needed here."""
         if self == other:
             return True
         if other.absent > self.absent or other.booleans & ~self.booleans:
@@ -109,6 +109,8 @@ class ValueSet:
             return False
         if not self.terms and not other.terms:
             return cuts.is_subset(other.strings, self.strings)
+        if not search:
+            return cuts.is_subset(other.strings, self.strings) and set(other.terms) <= set(self.terms)
         mine = self._all_terms()
         return all(pattern.satisfiable(term, mine) is False for term in other._all_terms())
 
@@ -275,17 +277,23 @@ class Constraints(Mapping[str, ValueSet]):
             {name: (values | theirs[name]).widened(MAX_INTERVALS) for name, values in self.pairs if name in theirs}
         )
 
-    def covers(self, other: "Constraints") -> bool:
-        """Does everything that passes `other`, which must be satisfiable, pass these? No in doubt."""
+    def covers(self, other: "Constraints", search: bool = True) -> bool:
+        """Does everything that passes `other`, which must be satisfiable, pass these? No in doubt, and without `search`
+        where patterns would have to be compared."""
         if self.pairs == other.pairs:
             return True
         theirs = dict(other.pairs)
-        return all(name in theirs and values.covers(theirs[name]) for name, values in self.pairs)
+        return all(name in theirs and values.covers(theirs[name], search) for name, values in self.pairs)
 
     def intersects(self, other: "Constraints") -> bool:
         """May something pass both? Yes in doubt."""
         theirs = dict(other.pairs)
         return all(name not in theirs or values.intersects(theirs[name]) for name, values in self.pairs)
+
+    @cached_property
+    def terms(self) -> int:
+        """How many terms with patterns there are."""
+        return sum(len(values.terms) for _, values in self.pairs)
 
     @cached_property
     def weight(self) -> int:

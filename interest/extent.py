@@ -5,7 +5,6 @@ Publishers make these, `Region.matches` decides on them, the wire carries them.
 
 import math
 from collections.abc import Sequence
-from functools import cached_property
 
 import attrs
 
@@ -36,11 +35,15 @@ class Point:
     position: tuple[float, ...] = attrs.field(converter=_position)
     """Two or three coordinates, as given."""
 
-    @cached_property
+    @property
     def bounds(self) -> Bounds:
         """The point as a box of no size, unbounded in z where z was omitted."""
-        x, y, *z = self.position
-        return (x, y, z[0], x, y, z[0]) if z else (x, y, -math.inf, x, y, math.inf)
+        position = self.position  # asked for once or twice: computing it anew costs less than keeping it
+        if len(position) == 3:
+            x, y, z = position
+            return x, y, z, x, y, z
+        x, y = position
+        return x, y, -math.inf, x, y, math.inf
 
 
 Extent = Point | Box | Prism | None

@@ -11,7 +11,7 @@ from itertools import chain
 import attrs
 
 from interest import approximate, cql2_reader
-from interest.conjunct import Conjunct, normal_form
+from interest.conjunct import Conjunct, few_patterns, normal_form
 from interest.expression import All, Expression, attr, within
 from interest.extent import Extent
 from interest.region import Region
@@ -84,12 +84,15 @@ class Interest:
         Each conjunct of `other` must be covered by one conjunct here, or by the united regions of several whose
         constraints cover its own.
         """
-        return self == other or all(self._covers(conjunct) for conjunct in other.conjuncts)
+        held = set(self.conjuncts)  # most of what is compared is what it was before
+        left = [each for each in other.conjuncts if each not in held]
+        search = few_patterns(self.conjuncts, left)
+        return all(self._covers(conjunct, search) for conjunct in left)
 
-    def _covers(self, conjunct: Conjunct) -> bool:
+    def _covers(self, conjunct: Conjunct, search: bool) -> bool:
         regions = []
         for mine in self.conjuncts:
-            if mine.constraints.covers(conjunct.constraints):
+            if mine.constraints.covers(conjunct.constraints, search):
                 if mine.region is None:
                     return True
                 regions.append(mine.region)

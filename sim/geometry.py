@@ -87,13 +87,40 @@ class Extents:
 
     def hits(self, piece: Piece, start: int, stop: int) -> Bools:
         """Which of the extents start..stop share a point with the piece."""
-        with np.errstate(invalid="ignore"):  # NaN stands for no extent, and compares false
-            bounds = self.bounds[:, start:stop]
-            met = _box_hits(piece, bounds)
-            met &= self.given[start:stop]
+        met = self._boxes_met(piece, slice(start, stop))
         for at in self.prisms.keys() & range(start, stop) if self.prisms else ():
             met[at - start] = _prism_hits(piece, self.prisms[at])
         return met
+
+    def meet(self, piece: Piece, some: npt.NDArray[np.int64]) -> Bools:
+        """Which of the extents with these numbers share a point with the piece."""
+        met = self._boxes_met(piece, some)
+        for at in np.flatnonzero(np.isin(some, list(self.prisms))) if self.prisms else ():
+            met[at] = _prism_hits(piece, self.prisms[int(some[at])])
+        return met
+
+    def _boxes_met(self, piece: Piece, some: slice | npt.NDArray[np.int64]) -> Bools:
+        with np.errstate(invalid="ignore"):  # NaN stands for no extent, and compares false
+            met = _box_hits(piece, self.bounds[:, some])
+            met &= self.given[some]
+        return met
+
+
+def bounds(piece: Piece) -> tuple[float, float, float, float, float, float]:
+    """(x0, y0, z0, x1, y1, z1) of a box around the piece, never smaller than it."""
+    match piece:
+        case Box(low, high):
+            return (*low, *high)
+        case Sphere((x, y, z), radius):
+            # a little wider, for `meet` rounds: -5 + 5 is 0 there as well as a hair's breadth beside it
+            dx, dy, dz = (radius + 1e-12 * (radius + abs(c)) for c in (x, y, z))
+            return x - dx, y - dy, z - dz, x + dx, y + dy, z + dz
+        case Cylinder((x, y), radius, z0, z1):
+            x0, y0, _, x1, y1, _ = bounds(Sphere((x, y, 0.0), radius))
+            return x0, y0, z0, x1, y1, z1
+        case Prism(rings, z0, z1):
+            xs, ys = [x for x, _ in rings[0]], [y for _, y in rings[0]]
+            return min(xs), min(ys), z0, max(xs), max(ys), z1
 
 
 def _offset(centre: float, low: Floats, high: Floats) -> Floats:

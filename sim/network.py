@@ -58,6 +58,8 @@ class Network:
         self.links: dict[tuple[Address, Address], Link] = {}
         self.counts: Counter[str] = Counter()
         self.trace: Callable[[Sent], None] | None = None
+        #: Called instead of `node.arrive(data, source)`, which it has to call: (node, data, source, destination).
+        self.tap: Callable[[Attachable, bytes, Address, Address], None] | None = None
         self._random = random.Random(f"network {seed}")
         self._nodes: dict[Address, Attachable] = {}
         self._cut: set[tuple[Address, Address]] = set()
@@ -68,6 +70,10 @@ class Network:
     def detach(self, address: Address) -> None:
         """What is under way to this address will be lost (unless somebody attaches there again)."""
         self._nodes.pop(address, None)
+
+    def node(self, address: Address) -> Attachable | None:
+        """Who is attached there."""
+        return self._nodes.get(address)
 
     def connect(self, a: Address, b: Address, link: Link) -> None:
         """Give this pair a link of its own, both ways."""
@@ -104,6 +110,8 @@ class Network:
         node = self._nodes.get(destination)
         if node is None:
             self.counts["nobody there"] += 1
+        elif self.tap is not None:
+            self.tap(node, data, source, destination)
         else:
             node.arrive(data, source)
 

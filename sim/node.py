@@ -27,14 +27,14 @@ class Node:
         self.pump()
 
     def arrive(self, data: bytes, source: Address) -> None:
-        self.endpoint.datagram(data, source, self.clock.now)
-        self.pump()
+        if self.endpoint.datagram(data, source, self.clock.now):
+            self.pump()
+        else:
+            self._send()
 
     def pump(self) -> None:
         """Send what is to be sent, and set the one alarm."""
-        self.endpoint.flush()
-        for address, data in self.endpoint.take_datagrams():
-            self.network.send(self.address, address, data)
+        self._send()
         deadline = max(self.endpoint.next_deadline(), self.clock.now)
         if deadline < self._alarm:
             self._alarm = deadline
@@ -50,6 +50,11 @@ class Node:
         self.endpoint.leave(self.clock.now)
         self.pump()
         self.kill()
+
+    def _send(self) -> None:
+        self.endpoint.flush()
+        for address, data in self.endpoint.take_datagrams():
+            self.network.send(self.address, address, data)
 
     def _wake(self, deadline: float) -> None:
         if not self._alive or deadline != self._alarm:

@@ -152,7 +152,16 @@ class Overlay:
         self.routers[name] = RouterNode(name, router, Node(self.network, name, endpoint), notices)
         return self.routers[name]
 
-    def host(self, name: str, routers: Sequence[str], *, opted: bool = False, timers: Timers | None = None) -> HostNode:
+    def host(
+        self,
+        name: str,
+        routers: Sequence[str],
+        *,
+        opted: bool = False,
+        timers: Timers | None = None,
+        node: type[HostNode] = HostNode,
+    ) -> HostNode:
+        """Start a host (again); `node` may be a class that keeps other logs."""
         generation, rng = self._next_start(name)
         codec = Codec(self._datagram_bytes)
         host = Host(
@@ -164,7 +173,7 @@ class Overlay:
             chunk_bytes=codec.chunk_bytes,
             now=self.clock.now,
         )
-        self.hosts[name] = HostNode(self, name, host, codec)
+        self.hosts[name] = node(self, name, host, codec)
         return self.hosts[name]
 
     def kill(self, name: str) -> None:

@@ -8,18 +8,15 @@ Times are seconds of the run, lengths metres.
 import heapq
 import math
 import random
-from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
-from itertools import pairwise
-from statistics import median
 
 import attrs
 
 from cbsmrp.traces import Sample, TraceError, arena
-from interest import shapes
-from sim.geometry import Box, Cylinder, Piece, Prism, Sphere
-from sim.motion import Motion, Oscillation, Position, Track
+from interest import Point, shapes
+from sim.geometry import Box, Cylinder, Extent, Piece, Prism, Sphere
+from sim.motion import Motion, Oscillation, Position, is_there, spacing, tracks
 
 SPACE = (720.0, 720.0, 400.0)
 """The paper's world. It prints its boxes in cm and the space in m; only one unit for both, the metre, gives matches."""
@@ -40,17 +37,36 @@ def substream(seed: int, name: str) -> random.Random:
 
 @attrs.frozen(eq=False)
 class Entity:
-    """An object that publishes its position on `layer` every `interval` seconds from `first` on, while it is there."""
+    """An object that publishes its position on `layer` every `interval` seconds from `first` on, while it is there.
+
+    `owner` is the host that publishes for it. With a `size`, what it publishes is a box of these sides about its
+    position; `attributes` and `payload` (bytes) go with every publication.
+    """
 
     name: str
     layer: str | None
     motion: Motion
     first: float
     interval: float
+    owner: str = ""
+    size: tuple[float, float, float] | None = None
+    attributes: Mapping[str, str | int | float | bool] = attrs.field(factory=dict)
+    payload: int = 0
 
     def position(self, t: float) -> Position | None:
         """Where it is at `t` seconds, or None."""
         return self.motion.position(t)
+
+    def extent(self, t: float) -> Extent:
+        """What it publishes at `t` seconds: its position or the box about it; None while it is not there."""
+        position = self.position(t)
+        if position is None or self.size is None:
+            return position
+        half = [side / 2 for side in self.size]
+        around = Box((-half[0], -half[1], -half[2]), (half[0], half[1], half[2]))
+        box = shifted(around, position)
+        assert isinstance(box, Box)
+        return box
 
     def publish_times(self, until: float) -> Iterator[float]:
         """When it publishes, up to but not including `until`."""
@@ -61,7 +77,8 @@ class Entity:
 class Area:
     """An area of interest of subscriber `owner`: `shape`, given about the origin, wherever `follows` is.
 
-    It moves every `interval` seconds from `first` on.
+    It moves every `interval` seconds from `first` on (infinity: never), and asks for publications whose attributes
+    fulfil all `conditions`, each as (operator, attribute, value).
     """
 
     name: str
@@ -70,6 +87,7 @@ class Area:
     shape: Piece
     first: float
     interval: float
+    conditions: tuple[tuple[str, str, str | int | float | bool], ...] = ()
 
     @property
     def layer(self) -> str | None:
@@ -138,7 +156,7 @@ def oscillating(
         entities.append(Entity(name, "objects", motion, draw.uniform(0, objects / rate), objects / rate))
 
     def shape(number: int, _: Entity, draw: random.Random) -> Piece:
-        return _shape(number, draw, BOX[0] / 2, BOX[2] / 2)
+        return mixed_shape(number, draw, BOX[0] / 2, BOX[2] / 2)
 
     notes = (
         f"{objects} objects swing about their places in {SPACE[0]:g} x {SPACE[1]:g} x {SPACE[2]:g} m (the paper's)",
@@ -170,8 +188,8 @@ def recorded(
     (from, to) of all publications, or six tenths of those on its layer, whichever is less. Raises TraceError when
     nothing moves in that time.
     """
-    tracks = _tracks(samples, start, gap)
-    present = {name: track for name, track in tracks.items() if _is_there(track, duration)}
+    found = tracks(samples, start, gap)
+    present = {name: track for name, track in found.items() if is_there(track, duration)}
     if not present:
         raise TraceError(f"the trace has no object in the {duration:g} s from {_from(start)} on: choose another start")
     interval = max(1 / object_rate, len(present) / rate)
@@ -187,11 +205,11 @@ def recorded(
         others = by_layer[follows.layer]
         part = min(0.6, draw.uniform(*share) * len(entities) / len(others))
         reach = _reach(follows, draw.sample(others, min(300, len(others))), part, duration)
-        return _shape(number, draw, reach, reach)
+        return mixed_shape(number, draw, reach, reach)
 
     notes = [
         f"{len(present)} objects in {len(by_layer)} arenas, {duration:g} s of each from {_from(start)} on",
-        f"positions are interpolated linearly between samples {_spacing(present.values()):.3g} s apart (median)"
+        f"positions are interpolated linearly between samples {spacing(present.values()):.3g} s apart (median)"
         f" and published every {interval:.3g} s",
     ]
     if interval > 1 / object_rate:
@@ -232,6 +250,18 @@ def to_interest(piece: Piece) -> shapes.Piece:
             return shapes.Prism(piece.polygon(), z0, z1)
 
 
+def to_interest_extent(extent: Extent) -> "shapes.Box | shapes.Prism | Point | None":
+    """The same extent as a publisher gives it to the client."""
+    if extent is None:
+        return None
+    if isinstance(extent, Box | Prism):
+        piece = to_interest(extent)
+        assert isinstance(piece, shapes.Box | shapes.Prism)
+        return piece
+    x, y, *rest = extent
+    return Point((x, y)) if not rest or rest[0] is None else Point((x, y, rest[0]))
+
+
 def _ticks(first: float, interval: float, until: float) -> Iterator[float]:
     number = 0
     while (t := first + number * interval) < until:
@@ -261,7 +291,7 @@ def _areas(
     return tuple(found)
 
 
-def _shape(number: int, draw: random.Random, reach: float, height: float) -> Piece:
+def mixed_shape(number: int, draw: random.Random, reach: float, height: float) -> Piece:
     """A sphere, a box and a polygon in turn, about as large as one another, reaching so far from the origin."""
     match number % 3:
         case 0:
@@ -291,41 +321,3 @@ def _reach(follows: Entity, others: Sequence[Entity], part: float, duration: flo
 
 def _from(start: float | None) -> str:
     return "a tenth of its time" if start is None else f"second {start:g}"
-
-
-def _tracks(samples: Iterable[Sample], start: float | None, gap: float | None) -> dict[str, Track]:
-    """One track an object, with the arena's own start and, where none is given, its own gap."""
-    columns: dict[str, tuple[array[float], array[float], array[float], array[float]]] = {}
-    first: dict[str, float] = {}
-    last: dict[str, float] = {}
-    for sample in samples:
-        space = arena(sample.id)
-        first.setdefault(space, sample.t)
-        last[space] = sample.t
-        track = columns.setdefault(sample.id, (array("d"), array("d"), array("d"), array("d")))
-        row = (sample.t, sample.x, sample.y, math.nan if sample.z is None else sample.z)
-        for column, value in zip(track, row, strict=True):
-            column.append(value)
-    steps: dict[str, list[float]] = {}
-    for name, (times, *_) in columns.items():
-        steps.setdefault(arena(name), []).extend(b - a for a, b in pairwise(times) if b > a)
-    gaps = {space: 3 * median(each) if each else 0.0 for space, each in steps.items()}
-    begin = {space: t + (0.1 * (last[space] - t) if start is None else start) for space, t in first.items()}
-    return {
-        name: Track(*track, gaps[arena(name)] if gap is None else gap, begin[arena(name)])
-        for name, track in columns.items()
-    }
-
-
-def _is_there(track: Track, duration: float) -> bool:
-    """Whether the object is there at some time of the run."""
-    end = track.start + duration
-    return any(track.position(t) is not None for t in (0.0, duration)) or any(
-        track.start <= t <= end for t in track.times
-    )
-
-
-def _spacing(tracks: Iterable[Track]) -> float:
-    """The median time between samples that are not a gap."""
-    steps = [b - a for track in tracks for a, b in pairwise(track.times) if a < b <= a + track.gap]
-    return median(steps) if steps else 0.0

@@ -32,6 +32,8 @@ MOVE_EVERY = 0.5
 #: How long to wait for what is still on its way.
 DRAIN = 1.0
 _STAMP = struct.Struct(">d")
+#: Leaves room for the head, a point and the layer in a datagram of 1400 bytes.
+_LONGEST = 1280
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,6 +69,8 @@ def run(args: argparse.Namespace) -> int:
         value = getattr(args, name)
         if not least <= value < float("inf"):
             raise ConfigError(f"--{name} {value:g}: give at least {least:g}")
+    if args.size > _LONGEST:
+        raise ConfigError(f"--size {args.size}: give at most {_LONGEST}, or it does not fit a datagram")
     counts = _Counts()
     rng = random.Random(0)
     layer = f"bench-{uuid.uuid4().hex[:8]}"

@@ -1,21 +1,20 @@
-"""The `cbsmrp` command: finds the verb, loads its module, and turns a user's errors into one line and exit code 2.
+"""The `cbsmrp` command: finds the verb (`verbs`), and turns a user's errors into one line and exit code 2.
 
-A verb is a module with `add_arguments(parser)` and `run(args) -> int`, loaded only when it is called; so the table may
-name modules of upper packages, and imports still run one way. Exit codes: 0 done, 1 not (wholly) done, 2 the user has
-to change something.
+Exit codes: 0 done, 1 not (wholly) done, 2 the user has to change something.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
+import errno
 import os
 import re
+import signal
 import sys
 from collections.abc import Iterable, Sequence
-from typing import NoReturn
 
 from .. import __version__
+from .verbs import Parser, add_verbs
 
 VERBS = {
     "router": ("cbsmrp.cli.router", "run a router"),
@@ -24,13 +23,12 @@ VERBS = {
     "replay": ("cbsmrp.cli.replay", "publish a recorded trace of moving objects"),
     "top": ("cbsmrp.cli.top", "show a router's links, live"),
     "bench": ("cbsmrp.cli.bench", "measure rates, loss and latency through a router"),
+    "sim": ("sim.cli", "simulate: topologies, scenarios, figures"),
     "demo": ("sim.demo.command", "run a tree of routers with a crowd, and check every delivery"),
 }
 
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+#: Libraries that only some verbs need, and the extra that brings each.
+EXTRAS = {"networkx": "sim", "matplotlib": "sim", "pyarrow": "sim"}
 
 
 def _joined(arguments: Iterable[str]) -> list[str]:
@@ -57,37 +55,43 @@ def _user_errors() -> tuple[type[Exception], ...]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line (the process's own by default) and return its exit code."""
+    # A shell starts what runs in the background deaf to ctrl-C, and a daemon may be given no output at all.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115  for the rest of the process
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115  for the rest of the process
     try:
         return _run(_joined(sys.argv[1:] if argv is None else argv))
-    except BrokenPipeError:
-        # Whoever read our output has gone, which is its right. Python's own flush at exit must find somebody.
+    except OSError as error:
+        if error.errno not in (errno.EPIPE, errno.ENOSPC):
+            raise
+        # Python's own flush at exit must find somebody.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        if error.errno == errno.EPIPE:
+            return 0  # whoever read our output has gone, which is its right
+        print(f"cbsmrp: standard output: {error.strerror}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         return 1
 
 
 def _run(arguments: Sequence[str]) -> int:
-    parser = _Parser(prog="cbsmrp", description="Content-based routing for distributed virtual environments.")
+    parser = Parser(prog="cbsmrp", description="Content-based routing for distributed virtual environments.")
     parser.add_argument("--version", action="version", version=f"cbsmrp {__version__}")
-    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
-    run = None
-    for verb, (module_name, summary) in VERBS.items():
-        verb_parser = verbs.add_parser(
-            verb, help=summary, description=summary.capitalize() + ".", formatter_class=argparse.RawTextHelpFormatter
-        )
-        if arguments[:1] == [verb]:
-            module = importlib.import_module(module_name)
-            module.add_arguments(verb_parser)
-            run = module.run
-    args = parser.parse_args(arguments)
-    assert run is not None  # argparse has refused everything else
+    add_verbs(parser, VERBS)
+    args = argparse.Namespace(prog=f"cbsmrp {arguments[0]}" if arguments else "cbsmrp")
     try:
-        return int(run(args))
+        args = parser.parse_args(arguments)
+        return int(args.run(args))
+    except ModuleNotFoundError as error:
+        extra = EXTRAS.get((error.name or "").partition(".")[0])
+        if extra is None:
+            raise
+        print(f"{args.prog}: needs {error.name}: pip install 'cbsmrp[{extra}]'", file=sys.stderr)
+        return 2
     except Exception as error:
         if not isinstance(error, _user_errors()):
             raise
-        print(f"cbsmrp {arguments[0]}: {' '.join(str(error).splitlines())}", file=sys.stderr)
+        print(f"{args.prog}: {' '.join(str(error).splitlines())}", file=sys.stderr)
         return 2
 
 

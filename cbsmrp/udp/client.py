@@ -11,15 +11,17 @@ Everything takes effect when it is called; the Deferreds only tell when it is do
 
 from __future__ import annotations
 
+import functools
 import random
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import attrs
 from twisted.internet.defer import Deferred, succeed
 from twisted.internet.error import CannotListenError
+from twisted.logger import Logger
 
 from interest import Expression, Extent, Interest, Piece, Point, Region, Value
 
@@ -33,10 +35,14 @@ from ..wire import Codec, PublicationFrame
 from .address import any_interface, format_address, resolve
 from .driver import Driver, Reactor
 
+_log = Logger()
+_T = TypeVar("_T")
+
 CONNECT_TIMEOUT = 3.0
 #: Publications that wait for a slow reader; past that the oldest goes, and is counted.
 QUEUE = 4096
 
+Canceller = Callable[[Deferred[Any]], None]
 Place = Sequence[float] | Extent
 Wanted = Piece | Region | Interest | None
 
@@ -61,6 +67,14 @@ class Event:
     detail: str = ""
 
 
+def _call(user: Callable[[_T], object], what: _T) -> None:
+    """What a user's function raises is the user's, and must not keep the client from going on."""
+    try:
+        user(what)
+    except Exception:
+        _log.failure("{user} of this program has failed; the client goes on", user=user)
+
+
 def place(at: Place) -> Extent:
     """(x, y), (x, y, z), or an extent as it is."""
     return Point(tuple(at)) if isinstance(at, Sequence) else at
@@ -72,6 +86,37 @@ def wanted(region: Wanted, layer: str | None, where: str | Expression | None) ->
             raise ValueError("a whole interest takes neither layer nor where: put them into it")
         return region
     return Interest.of(region, layer, where)
+
+
+def _listening(add: Any) -> Any:
+    @functools.wraps(add)
+    def method(self: InForceAt, *args: Any, **kwargs: Any) -> Any:
+        added = add(self, *args, **kwargs)
+        if not self.called:
+            self.client._listens(self)
+        return added
+
+    return method
+
+
+class InForceAt(Deferred[None]):
+    """Tells when a version of a subscription is in force. Nobody need listen: a client moves many times a second, and
+    what nobody listens to is neither kept for ever nor logged as an error that nobody has handled."""
+
+    def __init__(self, client: Client, subscription: EngineSubscription, canceller: Canceller | None) -> None:
+        super().__init__(canceller)
+        self.client = client
+        self.subscription = subscription.id
+        self.version = subscription.version
+
+    @property
+    def heard(self) -> bool:
+        return len(self._callbacks) > 0
+
+    addCallbacks = _listening(Deferred.addCallbacks)
+    addCallback = _listening(Deferred.addCallback)
+    addErrback = _listening(Deferred.addErrback)
+    addBoth = _listening(Deferred.addBoth)
 
 
 class Subscription:
@@ -148,7 +193,7 @@ class Subscription:
 
     def _deliver(self, publication: Publication) -> None:
         if self._on_publication is not None:
-            self._on_publication(publication)
+            _call(self._on_publication, publication)
         elif self._readers:
             self._readers.popleft().callback(publication)
         else:
@@ -209,7 +254,7 @@ class Client(Driver):
             candidates=self.candidates,
             opted=source_clipping,
             chunk_bytes=codec.chunk_bytes,
-            now=reactor.seconds(),
+            now=self.now(),
         )
         self.on_event: Callable[[Event], None] = lambda event: None
         self.arrived: Callable[[PublicationFrame], None] | None = None
@@ -217,7 +262,10 @@ class Client(Driver):
         self._why = "no answer"
         self._attached: Deferred[None] = Deferred()
         self._subscriptions: dict[int, Subscription] = {}
-        self._waiters: list[tuple[int, int, Deferred[None]]] = []
+        self._waiters: dict[InForceAt, None] = {}
+        self._many_waiters = QUEUE
+        #: The newest version that was refused, of each subscription, and why.
+        self._refusals: dict[int, tuple[int, str]] = {}
         self._closed = False
         self.endpoint = HostEndpoint(self.host, codec, self._delivered, self._notice, self._arrived)
         self._port: Any = None
@@ -245,14 +293,14 @@ class Client(Driver):
 
         `layer` is the reserved attribute of that name, `where` CQL2 text or an expression. Fires with the
         `Subscription` when it
-        is in force: every matching publication sent anywhere from then on arrives. Fails with `Refused`. Raises
-        `InterestError`.
+        is in force: every matching publication sent anywhere from then on arrives. Fails with `Refused`. Cancelling it
+        ends the subscription. Raises `InterestError`.
         """
         self._check_open()
-        engine = self.host.subscribe(wanted(region, layer, where), self.reactor.seconds())
+        engine = self.host.subscribe(wanted(region, layer, where), self.now())
         subscription = Subscription(self, engine, (layer, where), on_publication)
         self._subscriptions[engine.id] = subscription
-        waiting = self._wait(engine)
+        waiting = self._wait(engine, lambda _: subscription.stop())
         self._done()
         result: Deferred[Subscription] = waiting.addCallback(lambda _: subscription)
         return result
@@ -282,13 +330,11 @@ class Client(Driver):
         if self._closed:
             return succeed(None)
         self._closed = True
-        self.endpoint.leave(self.reactor.seconds())
+        self.endpoint.leave(self.now())
         self.pump()
         for subscription in self._subscriptions.values():
             subscription._end()
-        waiters, self._waiters = self._waiters, []
-        for _, _, waiter in waiters:
-            waiter.errback(Ended("the client has been closed"))
+        self._tell_waiters()
         closing: Deferred[None] = Deferred()
         stopped = self._port.stopListening()
         if isinstance(stopped, Deferred):
@@ -312,35 +358,68 @@ class Client(Driver):
         if layer is not None:
             named["layer"] = layer
         publication = self.endpoint.publish(
-            place(at), named, payload, self.reactor.seconds(), source=source, sequence=sequence
+            place(at), named, payload, self.now(), source=source, sequence=sequence
         )
         self.pump_soon()
         return publication
 
     def _move(self, engine: EngineSubscription, value: Interest) -> Deferred[None]:
         self._check_open()
-        self.host.move(engine, value, self.reactor.seconds())
+        self.host.move(engine, value, self.now())
         waiting = self._wait(engine)
         self._done()
         return waiting
 
     def _stop(self, subscription: Subscription) -> None:
         self._subscriptions.pop(subscription.id, None)
-        self.host.unsubscribe(subscription._engine, self.reactor.seconds())
+        self.host.unsubscribe(subscription._engine, self.now())
         self._done()
 
     def _done(self) -> None:
         self.endpoint.carry_out()
         self.pump_soon()
 
-    def _wait(self, engine: EngineSubscription) -> Deferred[None]:
-        deferred: Deferred[None] = Deferred()
-        self._waiters.append((engine.version, engine.id, deferred))
-        return deferred
+    def _wait(self, engine: EngineSubscription, canceller: Canceller | None = None) -> InForceAt:
+        waiter = InForceAt(self, engine, canceller)
+        if len(self._waiters) >= self._many_waiters:
+            self._waiters = {waiter: None for waiter in self._waiters if waiter.heard}
+            self._many_waiters = 2 * len(self._waiters) + QUEUE
+        self._waiters[waiter] = None
+        return waiter
+
+    def _listens(self, waiter: InForceAt) -> None:
+        self._waiters[waiter] = None
+        if (outcome := self._outcome(waiter)) is not None:
+            self._tell(waiter, outcome)
+
+    def _outcome(self, waiter: InForceAt) -> bool | Exception | None:
+        """True: in force; None: not known yet."""
+        if self._closed:
+            return Ended("the client has been closed")
+        refused, text = self._refusals.get(waiter.subscription, (0, ""))
+        if waiter.version <= refused:
+            return Refused(text)
+        if waiter.version <= self.host.in_force:
+            return True
+        return None if waiter.subscription in self._subscriptions else Ended("this subscription has ended")
+
+    def _tell_waiters(self) -> None:
+        for waiter in list(self._waiters):
+            if waiter.heard and (outcome := self._outcome(waiter)) is not None:
+                self._tell(waiter, outcome)
+
+    def _tell(self, waiter: InForceAt, outcome: bool | Exception) -> None:
+        self._waiters.pop(waiter, None)
+        if waiter.called:  # or cancelled
+            return
+        if isinstance(outcome, Exception):
+            waiter.errback(outcome)
+        else:
+            waiter.callback(None)
 
     def _arrived(self, frame: PublicationFrame) -> None:
         if self.arrived is not None:
-            self.arrived(frame)
+            _call(self.arrived, frame)
 
     def _delivered(self, ids: list[int], frame: PublicationFrame) -> None:
         publication = frame.publication()
@@ -353,34 +432,32 @@ class Client(Driver):
             return
         if isinstance(notice, Attached):
             self.parent = format_address(notice.parent)
-            self.on_event(Event("attached", self.parent))
+            self._tell_user(Event("attached", self.parent))
             if not self._attached.called:
                 self._attached.callback(None)
         elif isinstance(notice, Detached):
-            self.on_event(Event("detached", notice.why))
+            self._tell_user(Event("detached", notice.why))
         elif isinstance(notice, NoAnswer):
             self._why = f"{format_address(notice.candidate)}: {notice.why}"
         elif isinstance(notice, InForce):
-            done = [w for w in self._waiters if w[0] <= notice.version]
-            self._waiters = [w for w in self._waiters if w[0] > notice.version]
-            self.on_event(Event("in_force", str(notice.version)))
-            for _, _, waiter in done:
-                waiter.callback(None)
+            self._tell_user(Event("in_force", str(notice.version)))
+            self._tell_waiters()
         elif isinstance(notice, InForceLost):
-            self.on_event(Event("in_force_lost"))
+            self._tell_user(Event("in_force_lost"))
         elif isinstance(notice, SubscriptionRefused):
             self._refused(notice)
         elif isinstance(notice, RateRefused):
-            self.on_event(Event("rate_limited", notice.text))
+            self._tell_user(Event("rate_limited", notice.text))
+
+    def _tell_user(self, event: Event) -> None:
+        _call(self.on_event, event)
 
     def _refused(self, notice: SubscriptionRefused) -> None:
-        self.on_event(Event("refused", notice.text))
-        refused = [w for w in self._waiters if w[1] == notice.subscription]
-        self._waiters = [w for w in self._waiters if w[1] != notice.subscription]
+        self._tell_user(Event("refused", notice.text))
+        self._refusals[notice.subscription] = (notice.version, notice.text)
         if notice.interest is None and (ended := self._subscriptions.pop(notice.subscription, None)) is not None:
             ended._end()
-        for _, _, waiter in refused:
-            waiter.errback(Refused(notice.text))
+        self._tell_waiters()
 
 
 async def connect(

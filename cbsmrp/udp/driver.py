@@ -7,12 +7,16 @@ use it.
 from __future__ import annotations
 
 import socket
+import time
 from collections import deque
+from collections.abc import Callable
 from math import inf
 from typing import Any, Protocol, cast
 
+from twisted.internet.error import MessageLengthError
 from twisted.internet.interfaces import IDelayedCall
 from twisted.internet.protocol import DatagramProtocol
+from twisted.python.runtime import seconds as time_of_day
 
 from ..endpoint import Endpoint
 from ..messages import Address
@@ -40,6 +44,8 @@ class Driver(DatagramProtocol):
 
     def __init__(self, reactor: Reactor, receive_buffer: int = RECEIVE_BUFFER) -> None:
         self.reactor = reactor
+        #: Seconds on a clock that nobody sets. (A real reactor's own is the time of day; a test's is its own.)
+        self.now: Callable[[], float] = time.monotonic if reactor.seconds is time_of_day else reactor.seconds
         self._receive_buffer = receive_buffer
         #: What the system granted of the receive buffer, bytes.
         self.receive_buffer_granted = 0
@@ -70,7 +76,7 @@ class Driver(DatagramProtocol):
                 call.cancel()
 
     def datagramReceived(self, datagram: bytes, addr: Any) -> None:
-        self.endpoint.datagram(datagram, addr, self.reactor.seconds())
+        self.endpoint.datagram(datagram, addr, self.now())
         self.pump_soon()
 
     # -- the few lines around the engine ---------------------------------------------------------------
@@ -97,11 +103,11 @@ class Driver(DatagramProtocol):
             self._alarm.cancel()
         self._alarm, self._alarm_at = None, deadline
         if deadline < inf:
-            self._alarm = self.reactor.callLater(max(0.0, deadline - self.reactor.seconds()), self._wake)
+            self._alarm = self.reactor.callLater(max(0.0, deadline - self.now()), self._wake)
 
     def _wake(self) -> None:
         self._alarm, self._alarm_at = None, inf
-        self.endpoint.expire(self.reactor.seconds())
+        self.endpoint.expire(self.now())
         self.pump()
 
     # -- sending
@@ -122,7 +128,7 @@ class Driver(DatagramProtocol):
             self.transport.write(data, cast(tuple[str, int], address))
         except BlockingIOError:
             return False
-        except OSError:
+        except (OSError, MessageLengthError):
             self.endpoint.drops["send_error"] += 1
         return True
 

@@ -5,6 +5,7 @@ Used by `service`, and through it by `cbsmrp router` and `twistd -n cbsmrp`; or 
 
 from __future__ import annotations
 
+import errno
 import random
 import time
 from typing import Any
@@ -54,7 +55,7 @@ class RouterDriver(Driver):
             limits=config.limits,
             keep_attached=config.keep_attached,
             chunk_bytes=codec.chunk_bytes,
-            now=reactor.seconds(),
+            now=self.now(),
         )
         self.endpoint = RouterEndpoint(self.router, codec, self._notice)
         self._port: Any = None
@@ -72,11 +73,17 @@ class RouterDriver(Driver):
             self._port = self.reactor.listenUDP(port, self, host, max(2048, self.config.datagram_bytes) + 1)
         except CannotListenError as error:
             reason = getattr(error.socketError, "strerror", None) or error.socketError
-            raise ConfigError(f"listen = {self.config.listen!r}: {reason}: choose another port, or 0 for any") from None
+            remedy = "choose another port, or 0 for any"
+            if getattr(error.socketError, "errno", None) == errno.EADDRNOTAVAIL:
+                remedy = "give an address of this machine, or 0.0.0.0 for all of them"
+            raise ConfigError(f"listen = {self.config.listen!r}: {reason}: {remedy}") from None
+        found = self._port.getHost()
+        if (found.host, found.port) in self.router.candidates:
+            raise ConfigError(f"upstream {self.address}: the router's own address: give another, or none for the core")
 
     def leave(self) -> Any:
         """Leave the tree with QUIT and close the socket. Returns a Deferred or None."""
-        self.endpoint.leave(self.reactor.seconds())
+        self.endpoint.leave(self.now())
         self.pump()
         return self._port.stopListening()
 

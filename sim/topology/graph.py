@@ -12,13 +12,15 @@ from typing import TypeAlias
 
 import networkx as nx
 
+from sim.errors import SimulationError
+
 Graph: TypeAlias = "nx.Graph[str]"
 
-LIGHT = 299_792.458
-"""Kilometres per second. A length in kilometres over this is the delay, as BRITE has it."""
+FIBRE = 200_000.0
+"""Kilometres per second in fibre: the delay of a link that has a length and no delay of its own."""
 
 
-class TopologyError(ValueError):
+class TopologyError(SimulationError):
     """A topology cannot be read, generated or used. One line: what is wrong with it, and the remedy."""
 
 
@@ -31,9 +33,16 @@ def _parts(name: str) -> Iterable[tuple[str, bool]]:
     return ((part, bool(number % 2)) for number, part in enumerate(re.split(r"([0-9]+)", name)))
 
 
-def link(graph: Graph, u: str, v: str, length: float) -> None:
-    """Add an edge of this length in kilometres, with the delay of light."""
-    graph.add_edge(u, v, length=length, delay=length / LIGHT)
+def add_link(
+    graph: Graph, u: str, v: str, length: float, delay: float | None = None, **attributes: float | str
+) -> None:
+    """Add an edge of this length (km) and delay (seconds; without one, that of fibre).
+
+    In a topology a link from a node to itself does not count, and of several between two nodes only the fastest.
+    """
+    delay = length / FIBRE if delay is None else delay
+    if u != v and not (graph.has_edge(u, v) and graph.edges[u, v]["delay"] <= delay):
+        graph.add_edge(u, v, length=length, delay=delay, **attributes)
 
 
 def largest_part(graph: Graph) -> Graph:

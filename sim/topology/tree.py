@@ -1,4 +1,4 @@
-"""The tree of routers that a simulation runs on: shortest paths from a core through a topology, and hosts attached to it.
+"""The tree of routers that a simulation runs on: shortest paths from a core, and hosts attached to them.
 
 Called by scenarios and by `cbsmrp sim topology`. The paper's network (section 2): a core R0, routers below it, hosts
 as leaves.
@@ -139,8 +139,8 @@ def attach_hosts(
             room[router] = max(degree - tree.degree(router), 0)
     if count > sum(room.values()):
         raise TopologyError(
-            f"{count} hosts do not fit: {len(room)} routers ({routers}) have room for {sum(room.values())} hosts with at"
-            f" most {degree} links each; allow more links, or fewer hosts" + _or_all(routers)
+            f"{count} hosts do not fit: {len(room)} routers ({routers}) have room for {sum(room.values())} with at most"
+            f" {degree} links each; allow more links, or fewer hosts" + _or_all(routers)
         )
     free = [router for router, places in room.items() if places]
     hosts = {}

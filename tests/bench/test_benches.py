@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from bench import algebra, control, matching, state, updates
+from bench import algebra, control, load, matching, simulator, state, updates
 from bench.forward import __main__ as forward
 from bench.forward.router import scene
 
@@ -49,6 +49,25 @@ def test_control_reaches_every_router_and_takes_a_round_trip_at_least(tables):
     assert single["UPDATE"] == 5 and single["REPLY"] >= 5
     assert trips["n"] == 2 and trips["p50"] >= 0.99
     assert crowd[0]["n"] == 12
+
+
+def test_simulator_counts_hops(tables):
+    (rows,) = tables(simulator.main, "--hosts 4 --publications 20 --rounds 1")
+    # to its router, and as often as not on to the core and down again to whoever wants it
+    assert rows[0]["routers"] == 13 and 1 <= rows[0]["hops per publication"] <= 12
+    assert rows[0]["hops/s"] > 0 and rows[0]["SimPy timeouts/s"] > 0
+
+
+def test_load_of_every_world(tables):
+    (rows,) = tables(load.main, "--hosts 20 800 --publications 50 --routers 40")
+    assert [(row["world"], row["areas"], row["hosts"]) for row in rows] == [
+        (world, areas, hosts)
+        for world in ("one space", "equal density")
+        for areas in ("still", "moving")
+        for hosts in (20, 800)
+    ]
+    wanted = {(row["world"], row["areas"], row["hosts"]): row["wanted by"] for row in rows}
+    assert wanted["one space", "still", 800] > 3 * wanted["equal density", "still", 800]
 
 
 @pytest.mark.udp

@@ -33,6 +33,7 @@ from cbsmrp.messages import (
 )
 from cbsmrp.wire import (
     HEAD_BYTES,
+    MAX_PARTS,
     PREAMBLE,
     VALUE_OVERHEAD,
     BadVersion,
@@ -49,7 +50,7 @@ sessions = st.builds(SessionId, u64, u64)
 
 @st.composite
 def parts(draw: st.DrawFn) -> ValuePart:
-    count = draw(st.integers(1, 65535))
+    count = draw(st.integers(1, MAX_PARTS))
     return ValuePart(
         draw(st.integers(1, 2**32 - 1)),
         draw(st.integers(0, count - 1)),
@@ -61,7 +62,7 @@ def parts(draw: st.DrawFn) -> ValuePart:
 
 
 states = st.builds(
-    State, u32, u32, u32, u32, st.booleans(), u32, u32, u16,
+    State, u64, u64, u32, u64, st.booleans(), u32, u64, u16,
     st.none() | st.builds(Welcome, sessions, u64, u32),
     st.just(b"") | st.binary(min_size=16, max_size=16),
     st.none() | st.builds(Rank, u64, u32, u16),
@@ -72,7 +73,7 @@ messages = st.one_of(
     st.builds(Subscribe, sessions, ascii_names, st.booleans(), st.booleans(), states),
     *(st.builds(kind, u64, st.booleans(), states) for kind in (Reply, Update, Hello)),
     *(st.builds(kind, u64, st.booleans()) for kind in (Quit, Reset)),
-    st.builds(Refuse, sessions, st.sampled_from(sorted(REFUSALS)), st.text(max_size=50), u32),
+    st.builds(Refuse, sessions, st.sampled_from(sorted(REFUSALS)), st.text(max_size=50), u64),
     st.builds(Challenge, st.binary(min_size=16, max_size=16), st.binary(min_size=16, max_size=16)),
     st.just(Rejoin()),
 )
@@ -178,7 +179,7 @@ def prism(box: tuple[float, ...], body: bytes) -> bytes:
 
 
 NAN, INF = math.nan, math.inf
-STATE = bytes(26)
+STATE = bytes(42)
 TOKEN = bytes(8)
 TRIANGLE = polygon((0, 0), (9, 0), (0, 9))
 WHOLE = prism((0, 0, 0, 9, 9, 9), TRIANGLE)
@@ -197,20 +198,21 @@ BROKEN = {
     "a mode beyond the frame": (frame(0x10, bytes(16) + b"\x09abc"), "bad_frame"),
     "a mode that is too long": (frame(0x10, bytes(16) + b"\x21" + b"m" * 33 + STATE), "bad_frame"),
     "a mode that is not ASCII": (frame(0x10, bytes(16) + b"\x01\xff" + STATE), "bad_frame"),
-    "a state that is short": (frame(0x11, TOKEN + bytes(25)), "truncated"),
-    "a state with more behind it": (frame(0x11, TOKEN + bytes(27)), "bad_length"),
+    "a state that is short": (frame(0x11, TOKEN + bytes(41)), "truncated"),
+    "a state with more behind it": (frame(0x11, TOKEN + bytes(43)), "bad_length"),
     "a welcome that is short": (frame(0x11, TOKEN + STATE + bytes(27), 4), "truncated"),
     "a cookie that is short": (frame(0x11, TOKEN + STATE + bytes(15), 8), "truncated"),
     "a rank that is short": (frame(0x11, TOKEN + STATE + bytes(13), 16), "truncated"),
-    "a value that is short": (frame(0x12, TOKEN + STATE + bytes(10), 32), "truncated"),
-    "version 0": (frame(0x12, TOKEN + STATE + struct.pack(">IHHHB", 0, 0, 1, 0, 0), 32), "bad_part"),
-    "part 1 of 1": (frame(0x12, TOKEN + STATE + struct.pack(">IHHHB", 1, 1, 1, 0, 0), 32), "bad_part"),
-    "part 0 of 0": (frame(0x12, TOKEN + STATE + struct.pack(">IHHHB", 1, 0, 0, 0, 0), 32), "bad_part"),
-    "attached twice": (frame(0x12, TOKEN + STATE + struct.pack(">IHHHB", 1, 0, 1, 0, 2), 32), "bad_part"),
+    "a value that is short": (frame(0x12, TOKEN + STATE + bytes(14), 32), "truncated"),
+    "version 0": (frame(0x12, TOKEN + STATE + struct.pack(">QHHHB", 0, 0, 1, 0, 0), 32), "bad_part"),
+    "part 1 of 1": (frame(0x12, TOKEN + STATE + struct.pack(">QHHHB", 1, 1, 1, 0, 0), 32), "bad_part"),
+    "part 0 of 0": (frame(0x12, TOKEN + STATE + struct.pack(">QHHHB", 1, 0, 0, 0, 0), 32), "bad_part"),
+    "attached twice": (frame(0x12, TOKEN + STATE + struct.pack(">QHHHB", 1, 0, 1, 0, 2), 32), "bad_part"),
+    "too many parts": (frame(0x12, TOKEN + STATE + struct.pack(">QHHHB", 1, 0, MAX_PARTS + 1, 0, 0), 32), "bad_part"),
     "a short QUIT": (frame(0x14, bytes(7)), "truncated"),
     "a long QUIT": (frame(0x14, bytes(9)), "bad_length"),
     "a long RESET": (frame(0x15, bytes(9)), "bad_length"),
-    "a REFUSE with no known reason": (frame(0x16, bytes(20) + b"\x63"), "bad_frame"),
+    "a REFUSE with no known reason": (frame(0x16, bytes(24) + b"\x63"), "bad_frame"),
     "a short CHALLENGE": (frame(0x17, bytes(31)), "bad_length"),
     "a REJOIN that carries something": (frame(0x18, b"!"), "bad_length"),
     "a publication without a head": (PREAMBLE + b"\x01\x00\x00\x10" + bytes(12), "truncated"),
