@@ -30,7 +30,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "seconds": 2.0,
         "topology": {"preset": "paper"},
         "workload": {"kind": "oscillating", "rate": 30.0},
-        "areas": {"subscribers": 23},
+        "areas": {"subscribers": 33},
         "timers": _QUIET,
     },
 }
