@@ -15,12 +15,12 @@ import networkx as nx
 import numpy as np
 
 from bench._measure import figure, parser, publish
-from sim.crossings import Layout
 from sim.geometry import Extents
-from sim.load import CLIPPING, SOURCE_CLIPPING, WITHOUT_CLIPPING, load
-from sim.matching import Publications, Traffic, Wants
+from sim.load.crossings import Layout
+from sim.load.load import CLIPPING, SOURCE_CLIPPING, WITHOUT_CLIPPING, load
+from sim.load.matching import Publications, Traffic, Wants
 from sim.topology.tree import attach_hosts, core_tree
-from sim.workload import BOX, SPACE
+from sim.workload.workload import BOX, SPACE
 
 SECONDS = 10.0
 MOVES = 5

@@ -15,8 +15,7 @@ import attrs
 
 from cbsmrp.messages import Address
 from cbsmrp.wire import PUBLICATION
-
-from .clock import Clock
+from sim.clock import Clock
 
 
 @attrs.frozen

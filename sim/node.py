@@ -9,8 +9,7 @@ from math import inf
 
 from cbsmrp.endpoint import Endpoint
 from cbsmrp.messages import Address
-
-from .network import Network
+from sim.network import Network
 
 
 class Node:

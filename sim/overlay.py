@@ -21,10 +21,9 @@ from cbsmrp.ready import InForce, InForceLost, Notice
 from cbsmrp.router import Router
 from cbsmrp.wire import Codec, PublicationFrame
 from interest import Extent, Interest, Value
-
-from .clock import Clock
-from .network import Link, Network
-from .node import Node
+from sim.clock import Clock
+from sim.network import Link, Network
+from sim.node import Node
 
 
 @attrs.define(eq=False)

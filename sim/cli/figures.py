@@ -13,7 +13,7 @@ from pathlib import Path
 
 from cbsmrp.settings import ConfigError
 
-FIGURES = {"fig4": ("sim.fig4", "CBSMRP: packets at the core, with and without clipping")}
+FIGURES = {"fig4": ("sim.figures.fig4", "CBSMRP: packets at the core, with and without clipping")}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

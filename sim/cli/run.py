@@ -19,11 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from cbsmrp.settings import ConfigError
-
-from ..events import Progress
-from ..events import run as run_scenario
-from ..results import Results, finished, gather, run_name
-from ..scenario import Scenario, load
+from sim.runs.events import Progress
+from sim.runs.events import run as run_scenario
+from sim.runs.results import Results, finished, gather, run_name
+from sim.scenario.scenario import Scenario, load
 
 #: How often the line of progress is written anew, seconds.
 _OFTEN = 0.2

@@ -17,7 +17,7 @@ from sim.topology.gb_flip import Flip
 from sim.topology.graph import Graph, TopologyError, largest_part
 from sim.topology.presets import PRESETS
 from sim.topology.tree import core_tree
-from sim.workload import substream
+from sim.workload.workload import substream
 
 _FORMATS = f"Formats, by the name's ending: read {' '.join(files.READABLE)}; written {' '.join(files.WRITABLE)}."
 

@@ -17,7 +17,7 @@ from typing import Any
 from cbsmrp import traces
 from cbsmrp.cli.output import message
 from cbsmrp.config import ConfigError
-from sim import workload
+from sim.workload import workload
 
 from . import plan as plans
 from .check import check

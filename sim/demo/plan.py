@@ -15,8 +15,8 @@ from typing import Any
 import attrs
 
 from sim.geometry import Box, Cylinder, Piece, Prism, Sphere
-from sim.motion import Position
-from sim.workload import Workload
+from sim.workload.motion import Position
+from sim.workload.workload import Workload
 
 _SHAPES: dict[str, type[Box] | type[Sphere] | type[Cylinder] | type[Prism]] = {
     kind.__name__: kind for kind in (Box, Sphere, Cylinder, Prism)

@@ -21,7 +21,7 @@ from cbsmrp.messages import Publication
 from cbsmrp.udp.client import Client, Event, Subscription
 from cbsmrp.wire import PublicationFrame
 from interest import NOTHING
-from sim.workload import to_interest
+from sim.workload.workload import to_interest
 
 from . import plan
 from .child import Commands

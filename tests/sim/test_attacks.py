@@ -154,7 +154,6 @@ MUTANTS: dict[Callable[[pytest.MonkeyPatch], None], tuple[Callable[[int], Plan],
     no_ranks: (everybody_rehomes, 15),
     no_upstream_is_done: (failures, 0),
     publishers_are_not_waited_for: (control_suffers, 1),
-    compared_with_what_was_acknowledged: (control_suffers, 50),
 }
 
 

@@ -12,7 +12,7 @@ from cbsmrp.traces import read
 from interest import Interest, Point
 from sim.demo import command, plan
 from sim.demo.overlay import TREE, Performed
-from sim.workload import oscillating, recorded, to_interest
+from sim.workload.workload import oscillating, recorded, to_interest
 
 START = 1000.0  # second 0 of the run on the machine's clock
 PROMISED = 0.02  # seconds until a move is in force

@@ -8,12 +8,12 @@ import pytest
 
 import sim
 from cbsmrp.settings import ConfigError
-from sim import load
-from sim.crossings import Layout
-from sim.events import Progress
-from sim.offered import present, traffic
-from sim.results import Results
-from sim.scenario import Scenario, build, from_mapping
+from sim.load import load
+from sim.load.crossings import Layout
+from sim.load.offered import present, traffic
+from sim.runs.events import Progress
+from sim.runs.results import Results
+from sim.scenario.scenario import Scenario, build, from_mapping
 
 BASE = {"preset": "small", "seconds": 1.5, "workload": {"rate": 8}}
 
@@ -187,7 +187,7 @@ def test_progress_rises_and_can_end_the_run():
 
 
 def test_columns_are_described():
-    from sim.measures import COLUMNS
+    from sim.runs.measures import COLUMNS
 
     row = run(hosts=3).row
     described = set(COLUMNS) | {"scenario", "digest", "seed", "version", "mode", "clipping", "source_clipping",

@@ -5,9 +5,10 @@ import csv
 import pytest
 
 from cbsmrp.cli.main import main
-from sim import fig4, figures
-from sim.figures import Kept, interval
-from sim.scenario import from_mapping
+from sim.figures import fig4
+from sim.figures import points as figures
+from sim.figures.points import Kept, interval
+from sim.scenario.scenario import from_mapping
 
 
 def small(reading, hosts, smallest=1.0):
@@ -110,7 +111,7 @@ def test_a_stopped_run_goes_on_where_it_was(tmp_path, computed):
 
 def test_rows_of_another_version_or_scenario_do_not_count(tmp_path, computed, monkeypatch):
     fig4.make(tmp_path, 2, POINTS[:1])
-    monkeypatch.setattr("sim.results.__version__", "99")
+    monkeypatch.setattr("sim.runs.results.__version__", "99")
     computed.clear()
     fig4.make(tmp_path, 2, POINTS[:1])
     assert computed == [(4, 1), (4, 2)]

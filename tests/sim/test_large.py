@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import sim
-from sim.scenario import from_mapping, load
+from sim.scenario.scenario import from_mapping, load
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples" / "scenarios"
 

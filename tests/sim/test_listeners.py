@@ -13,10 +13,10 @@ from pyarrow import parquet
 
 import sim
 from cbsmrp.wire import Codec, PublicationFrame
-from sim.event_trace import SCHEMA
-from sim.pcap import PORT, checksum, datagram
-from sim.play import Play
-from sim.scenario import from_mapping
+from sim.runs.event_trace import SCHEMA
+from sim.runs.pcap import PORT, checksum, datagram
+from sim.runs.play import Play
+from sim.scenario.scenario import from_mapping
 
 SMALL = from_mapping({"preset": "small", "hosts": 10, "seconds": 1, "areas": {"move_rate": 2}, "link": {"loss": 0.05}})
 

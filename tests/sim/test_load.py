@@ -11,14 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cbsmrp.settings import ConfigError
-from sim import matching, oracle
-from sim.crossings import Layout
-from sim.events import run
+from sim import oracle
 from sim.geometry import Box, Cylinder, Prism, Sphere
-from sim.load import CLIPPING, FLOODING, SOURCE_CLIPPING, WITHOUT_CLIPPING, Protocol, entries, load
-from sim.matching import Published, Want, gather, matches
-from sim.offered import present, traffic
-from sim.scenario import build, from_mapping
+from sim.load import matching
+from sim.load.crossings import Layout
+from sim.load.load import CLIPPING, FLOODING, SOURCE_CLIPPING, WITHOUT_CLIPPING, Protocol, entries, load
+from sim.load.matching import Published, Want, gather, matches
+from sim.load.offered import present, traffic
+from sim.runs.events import run
+from sim.scenario.scenario import build, from_mapping
 from sim.topology.tree import core_tree
 
 

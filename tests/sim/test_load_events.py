@@ -21,14 +21,14 @@ from cbsmrp.wire import PREAMBLE, Codec, PublicationFrame, encode_publication
 from interest import Box as InterestBox
 from interest import Interest, Point, Region
 from interest import Prism as InterestPrism
-from sim.crossings import Layout
 from sim.geometry import Box, Cylinder, Prism, Sphere
-from sim.load import CLIPPING, FLOODING, SOURCE_CLIPPING, WITHOUT_CLIPPING, load
-from sim.matching import Published, Want, gather
+from sim.load.crossings import Layout
+from sim.load.load import CLIPPING, FLOODING, SOURCE_CLIPPING, WITHOUT_CLIPPING, load
+from sim.load.matching import Published, Want, gather
 from sim.network import Link
 from sim.overlay import Overlay
 from sim.topology.tree import CoreTree, core_tree
-from sim.workload import to_interest
+from sim.workload.workload import to_interest
 
 SIDE = 30
 PROTOCOLS = {"clipping": CLIPPING, "without": WITHOUT_CLIPPING, "source": SOURCE_CLIPPING, "flooding": FLOODING}

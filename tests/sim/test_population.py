@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from cbsmrp.traces import TraceError
 from sim.geometry import Box, Cylinder, Prism, Sphere
-from sim.mobility import near, uniform, waypoints
-from sim.motion import During, Oscillation, Still
-from sim.scenario import build, from_mapping
+from sim.scenario.scenario import build, from_mapping
+from sim.workload.mobility import near, uniform, waypoints
+from sim.workload.motion import During, Oscillation, Still
 
 SPACE = (100.0, 60.0, 30.0)
 REACH = math.hypot(*SPACE)

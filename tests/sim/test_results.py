@@ -14,8 +14,8 @@ import sim
 from cbsmrp import __version__
 from cbsmrp.cli.main import main
 from sim.cli import run as verb
-from sim.results import finished
-from sim.scenario import from_mapping, load
+from sim.runs.results import finished
+from sim.scenario.scenario import from_mapping, load
 
 TOML = 'preset = "small"\nhosts = 5\nseconds = 0.5\n'
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cbsmrp.settings import ConfigError
-from sim.presets import PRESETS
-from sim.scenario import build, from_mapping, load
+from sim.scenario.presets import PRESETS
+from sim.scenario.scenario import build, from_mapping, load
 
 ROOT = Path(__file__).parent.parent.parent
 EXAMPLES = sorted((ROOT / "examples" / "scenarios").glob("*.toml"))

@@ -1,6 +1,8 @@
-"""A region that turns back while the change is still under way (PROTOCOL.md section 5): A, B, A must not leave B behind.
+"""A region that turns back while the change is still under way (PROTOCOL.md section 5): A, B, A must not leave B
+behind.
 
-Random attacks hit this window seldom, so it is hit on purpose; and the rule that would lose it is put in to see it lost.
+Random attacks hit this window seldom, so it is hit on purpose; and the rule that would lose it is put in to see it
+lost.
 """
 
 from __future__ import annotations

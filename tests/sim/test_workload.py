@@ -16,9 +16,9 @@ from cbsmrp.traces import Sample, TraceError, read
 from interest.shapes import Box as InterestBox
 from interest.shapes import Cylinder as InterestCylinder
 from sim.geometry import Box, Cylinder, Extents, Prism, Sphere
-from sim.motion import Oscillation, Track
 from sim.oracle import Publication, Subscription, Version, judge
-from sim.workload import SPACE, Area, Entity, oscillating, recorded, shifted, substream, to_interest
+from sim.workload.motion import Oscillation, Track
+from sim.workload.workload import SPACE, Area, Entity, oscillating, recorded, shifted, substream, to_interest
 
 RECORDED = Path(__file__).parents[3] / "shared" / "data" / "movement"
 
@@ -71,7 +71,7 @@ def fingerprint(workload):
 
 PROGRAM = """
 from hashlib import sha256
-from sim.workload import oscillating
+from sim.workload.workload import oscillating
 work = oscillating(5, duration=1)
 found = [(t, e.name, e.position(t)) for t, e in work.publications()], [(t, a.piece(t)) for t, a in work.moves()]
 print(sha256(repr(found).encode()).hexdigest())

@@ -17,8 +17,7 @@ import pyarrow as pa
 from pyarrow import csv, parquet
 
 from cbsmrp import __version__
-
-from .scenario import Scenario
+from sim.scenario.scenario import Scenario
 
 Row: TypeAlias = dict[str, Any]
 _TABLES = ("run", "links", "routers", "hosts")

@@ -15,10 +15,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .figures import Interval, Kept, collect, interval
-from .load import CLIPPING, SOURCE_CLIPPING, WITHOUT_CLIPPING
-from .results import Row
-from .scenario import Scenario, from_mapping
+from sim.figures.points import Interval, Kept, collect, interval
+from sim.load.load import CLIPPING, SOURCE_CLIPPING, WITHOUT_CLIPPING
+from sim.runs.results import Row
+from sim.scenario.scenario import Scenario, from_mapping
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

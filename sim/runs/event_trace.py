@@ -28,11 +28,10 @@ from pyarrow import parquet
 
 from cbsmrp.messages import Address
 from cbsmrp.wire import PREAMBLE, PublicationFrame, heads
-
-from .counting import kind_of
-from .logging_host import LoggingHost
-from .network import Attachable, Network, Sent
-from .node import Node
+from sim.network import Attachable, Network, Sent
+from sim.node import Node
+from sim.runs.counting import kind_of
+from sim.runs.logging_host import LoggingHost
 
 SCHEMA = pa.schema(
     {

@@ -12,8 +12,7 @@ from typing import Any, Literal
 import attrs
 
 from cbsmrp.settings import ConfigError, Validator, as_float, boolean, number, one_of, seconds, text, whole
-
-from .workload import BOX, FASTEST, SPACE
+from sim.workload.workload import BOX, FASTEST, SPACE
 
 MOTIONS = ("oscillating", "waypoint", "flocking", "hotspots", "still", "recorded")
 SOURCES = ("preset", "file", "tree")

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 
 import attrs
 
-from .motion import Motion, Oscillation, Position, Track
+from sim.workload.motion import Motion, Oscillation, Position, Track
 
 Place = tuple[float, ...]
 """Two or three coordinates, in metres."""

@@ -21,17 +21,16 @@ from cbsmrp.modes import MODES
 from cbsmrp.settings import ConfigError
 from interest import Interest, attr
 from interest.expression import Expression
-
-from .geometry import Piece
-from .logging_host import LoggingHost
-from .network import Link
-from .oracle import NOTHING, Version
-from .oracle import Publication as Sent
-from .oracle import Subscription as Wanted
-from .overlay import HostNode, Overlay
-from .scenario import Scenario, World, build
-from .tables import Failure
-from .workload import Area, Entity, substream, to_interest, to_interest_extent
+from sim.geometry import Piece
+from sim.network import Link
+from sim.oracle import NOTHING, Version
+from sim.oracle import Publication as Sent
+from sim.oracle import Subscription as Wanted
+from sim.overlay import HostNode, Overlay
+from sim.runs.logging_host import LoggingHost
+from sim.scenario.scenario import Scenario, World, build
+from sim.scenario.tables import Failure
+from sim.workload.workload import Area, Entity, substream, to_interest, to_interest_extent
 
 #: How often we look whether everything is in force, seconds.
 LOOK = 0.1

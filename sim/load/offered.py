@@ -14,13 +14,12 @@ from cbsmrp.endpoint import HOP_LIMIT
 from cbsmrp.messages import Publication
 from cbsmrp.settings import ConfigError
 from cbsmrp.wire import PREAMBLE, encode_publication
-
-from .crossings import Layout
-from .geometry import Extent, Floats
-from .matching import Published, Traffic, Want, gather
-from .oracle import Attributes
-from .scenario import World
-from .workload import Entity, to_interest_extent
+from sim.geometry import Extent, Floats
+from sim.load.crossings import Layout
+from sim.load.matching import Published, Traffic, Want, gather
+from sim.oracle import Attributes
+from sim.scenario.scenario import World
+from sim.workload.workload import Entity, to_interest_extent
 
 
 def traffic(world: World, layout: Layout) -> Traffic:

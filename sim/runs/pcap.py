@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from cbsmrp.messages import Address
-
-from .network import Sent
+from sim.network import Sent
 
 PORT = 9000
 _FILE = struct.Struct("<IHHiIII")

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import attrs
 
-from .counting import Counting, all_of
-from .event_trace import EventTrace
-from .measures import measure
-from .network import Sent
-from .pcap import Capture
-from .play import Play
-from .results import Results
-from .scenario import Scenario
+from sim.network import Sent
+from sim.runs.counting import Counting, all_of
+from sim.runs.event_trace import EventTrace
+from sim.runs.measures import measure
+from sim.runs.pcap import Capture
+from sim.runs.play import Play
+from sim.runs.results import Results
+from sim.scenario.scenario import Scenario
 
 #: How often `progress` is called while the workload runs.
 STEPS = 200

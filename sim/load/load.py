@@ -15,9 +15,9 @@ from itertools import pairwise
 import attrs
 import numpy as np
 
-from sim.crossings import Layout, Marks, Ways
 from sim.geometry import Bools, Floats
-from sim.matching import Ints, Matches, Traffic, matches
+from sim.load.crossings import Layout, Marks, Ways
+from sim.load.matching import Ints, Matches, Traffic, matches
 
 #: A piece of a region as one box: six doubles.
 PIECE_BYTES = 48

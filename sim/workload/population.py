@@ -11,12 +11,11 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 
 from cbsmrp.traces import TraceError, arena, read
-
-from .geometry import Box, Cylinder, Piece, Sphere
-from .mobility import member, near, uniform, waypoints
-from .motion import During, Motion, Oscillation, Still, is_there, spacing, tracks
-from .tables import AreasTable, Churn, WorkloadTable
-from .workload import Area, Entity, mixed_shape, substream
+from sim.geometry import Box, Cylinder, Piece, Sphere
+from sim.scenario.tables import AreasTable, Churn, WorkloadTable
+from sim.workload.mobility import member, near, uniform, waypoints
+from sim.workload.motion import During, Motion, Oscillation, Still, is_there, spacing, tracks
+from sim.workload.workload import Area, Entity, mixed_shape, substream
 
 Presence = Mapping[str, tuple[float, float]]
 

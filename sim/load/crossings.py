@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from sim.geometry import Bools, Floats
-from sim.matching import Ints
+from sim.load.matching import Ints
 from sim.topology.tree import CoreTree
 
 

@@ -11,13 +11,12 @@ import attrs
 import networkx as nx
 
 from cbsmrp.settings import ConfigError
-
-from .tables import Failure, TopologyTable
-from .topology import files
-from .topology.graph import Graph, TopologyError, by_name, largest_part
-from .topology.presets import preset
-from .topology.tree import CoreTree, core_tree
-from .workload import substream
+from sim.scenario.tables import Failure, TopologyTable
+from sim.topology import files
+from sim.topology.graph import Graph, TopologyError, by_name, largest_part
+from sim.topology.presets import preset
+from sim.topology.tree import CoreTree, core_tree
+from sim.workload.workload import substream
 
 
 def core_based_tree(table: TopologyTable, seed: int) -> CoreTree:

@@ -20,15 +20,25 @@ import attrs
 from cbsmrp.config import Timers
 from cbsmrp.modes import MODES
 from cbsmrp.settings import ConfigError, from_table, known, one_of, read_toml, seconds
-
-from .geometry import Piece
-from .placement import backups, broken, core_based_tree
-from .population import areas, objects, presence
-from .presets import PRESETS, merged
-from .tables import SOURCES, AreasTable, Churn, Failure, LinkTable, TopologyTable, WorkloadTable, count, flag, word
-from .topology.graph import TopologyError
-from .topology.tree import CoreTree, attach_hosts
-from .workload import Area, Workload, substream
+from sim.geometry import Piece
+from sim.scenario.placement import backups, broken, core_based_tree
+from sim.scenario.presets import PRESETS, merged
+from sim.scenario.tables import (
+    SOURCES,
+    AreasTable,
+    Churn,
+    Failure,
+    LinkTable,
+    TopologyTable,
+    WorkloadTable,
+    count,
+    flag,
+    word,
+)
+from sim.topology.graph import TopologyError
+from sim.topology.tree import CoreTree, attach_hosts
+from sim.workload.population import areas, objects, presence
+from sim.workload.workload import Area, Workload, substream
 
 
 @attrs.frozen(kw_only=True)

@@ -6,8 +6,7 @@ from array import array
 
 from cbsmrp.host import Host
 from cbsmrp.wire import Codec, PublicationFrame
-
-from .overlay import HostNode, Overlay
+from sim.overlay import HostNode, Overlay
 
 
 class LoggingHost(HostNode):

@@ -16,7 +16,7 @@ import attrs
 from cbsmrp.traces import Sample, TraceError, arena
 from interest import Point, shapes
 from sim.geometry import Box, Cylinder, Extent, Piece, Prism, Sphere
-from sim.motion import Motion, Oscillation, Position, is_there, spacing, tracks
+from sim.workload.motion import Motion, Oscillation, Position, is_there, spacing, tracks
 
 SPACE = (720.0, 720.0, 400.0)
 """The paper's world. It prints its boxes in cm and the space in m; only one unit for both, the metre, gives matches."""

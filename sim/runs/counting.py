@@ -13,8 +13,7 @@ import attrs
 
 from cbsmrp import wire
 from cbsmrp.messages import Address
-
-from .network import Sent, is_publications
+from sim.network import Sent, is_publications
 
 KINDS = {
     getattr(wire, name): name.lower()

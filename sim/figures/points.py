@@ -18,12 +18,11 @@ import numpy as np
 from scipy import stats
 
 from cbsmrp.settings import ConfigError
-
-from .crossings import Layout
-from .load import Load, Protocol, load
-from .offered import present, traffic
-from .results import Row, identity
-from .scenario import Scenario, World, build
+from sim.load.crossings import Layout
+from sim.load.load import Load, Protocol, load
+from sim.load.offered import present, traffic
+from sim.runs.results import Row, identity
+from sim.scenario.scenario import Scenario, World, build
 
 CONFIDENCE = 0.95
 _TEXTS = {"scenario", "digest", "version", "mode", "configuration", "protocol"}

@@ -17,11 +17,10 @@ import numpy as np
 
 from cbsmrp.engine import Engine
 from interest.binary import encode_interest
-
-from .counting import KINDS, Counting, Crossed
-from .oracle import Delivery, judge
-from .play import Play
-from .results import Results, Row, identity
+from sim.oracle import Delivery, judge
+from sim.runs.counting import KINDS, Counting, Crossed
+from sim.runs.play import Play
+from sim.runs.results import Results, Row, identity
 
 CLASSES = ("routers_up", "routers_down", "hosts_up", "hosts_down")
 """Links by what they join, and in which direction: up is towards the core."""
