@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Generator
+from collections.abc import AsyncIterator, Callable, Generator, Mapping
 from typing import Any
 
 from twisted.internet.asyncioreactor import AsyncioSelectorReactor
@@ -88,8 +88,13 @@ class Client:
     def __init__(self, inner: TwistedClient) -> None:
         self.inner = inner
 
-    def on_event(self, call: Any) -> None:
-        """Call with an `Event` at every turn of the client's life."""
+    @property
+    def on_event(self) -> Callable[[Event], None]:
+        """Called with an `Event` at every turn of the client's life; set it to hear."""
+        return self.inner.on_event
+
+    @on_event.setter
+    def on_event(self, call: Callable[[Event], None]) -> None:
         self.inner.on_event = call
 
     async def subscribe(
@@ -103,7 +108,7 @@ class Client:
         at: Place,
         *,
         layer: str | None = None,
-        attributes: dict[str, Value] | None = None,
+        attributes: Mapping[str, Value] | None = None,
         payload: bytes = b"",
     ) -> asyncio.Future[Publication | None]:
         """Takes effect at once, awaited or not."""
@@ -125,6 +130,7 @@ async def connect(
     timers: Timers | None = None,
     source_clipping: bool = False,
     receive_buffer: int = RECEIVE_BUFFER,
+    on_event: Callable[[Event], None] | None = None,
 ) -> Client:
     """Join the overlay; arguments and errors as of `cbsmrp.udp.client.connect`."""
     joining = twisted_connect(
@@ -134,6 +140,7 @@ async def connect(
         timers=timers,
         source_clipping=source_clipping,
         receive_buffer=receive_buffer,
+        on_event=on_event,
     )
     return Client(await _future(ensureDeferred(joining)))
 

@@ -18,7 +18,7 @@ from interest import DecodeError, Extent, Value
 from .bucket import Bucket
 from .engine import Engine
 from .fib import Fib, FibChange
-from .host import Host
+from .host import Host, Source
 from .messages import RATE, Address, Message, Publication, Refuse, VifId
 from .ready import Notice
 from .router import Router
@@ -231,23 +231,14 @@ class HostEndpoint(Endpoint):
         self._carry_out()
 
     def publish(
-        self, extent: Extent, attributes: dict[str, Value], payload: bytes, now: float, source: int | None = None,
-        sequence: int | None = None,
-    ) -> Publication | None:  # fmt: skip
+        self, extent: Extent, attributes: dict[str, Value], payload: bytes, now: float, source: Source | None = None
+    ) -> Publication | None:
         """Hand a publication to the router. None: not sent, because nobody wants it (`host.clipped`) or because there
-        is no
-        router at the moment (`drops["not_joined"]`). `source` and `sequence` replace the host's own (a replay of many
-        objects). Raises `ValueError` if it is too long for a datagram."""
+        is no router at the moment (`drops["not_joined"]`); then the next one has the same sequence number. `source`
+        replaces the host's own (a replay of many objects). Raises `ValueError` if it is too long for a datagram."""
         host = self.host
-        publication = Publication(
-            host.source if source is None else source,
-            host.next_sequence() if sequence is None else sequence,
-            extent,
-            attributes,
-            payload,
-            0,
-            HOP_LIMIT,
-        )
+        source = source or host.publishing
+        publication = Publication(source.id, source.sequence, extent, attributes, payload, 0, HOP_LIMIT)
         data = encode_publication(publication)
         if len(data) + len(PREAMBLE) > self.codec.datagram_bytes:
             raise ValueError(
@@ -260,7 +251,8 @@ class HostEndpoint(Endpoint):
             return None
         if not host.wants(publication, now):
             return None
-        host.own_sources.add(publication.source)
+        source.sequence = (source.sequence + 1) & 0xFFFFFFFF
+        host.own_sources.add(source.id)
         self._pack(up, data)
         return publication
 

@@ -39,6 +39,14 @@ class Subscription:
     told: int = 0
 
 
+@attrs.define
+class Source:
+    """A publisher object: 64 random bits, and the sequence number of its next publication (decision 10)."""
+
+    id: int
+    sequence: int = 0
+
+
 class Host(Engine):
     """A client of the overlay. `candidates`: routers in order of preference; `source`: 64 random bits, this
     publisher's name."""
@@ -65,16 +73,15 @@ class Host(Engine):
             opted=opted,
             now=now,
         )
-        self.source = rng.getrandbits(64)
+        self.publishing = Source(rng.getrandbits(64))
         #: Every source that has published over this link: a client never receives its own publications.
-        self.own_sources = {self.source}
+        self.own_sources = {self.publishing.id}
         self.subscriptions: dict[int, Subscription] = {}
         self.received_publications = 0
         self.unwanted = 0
         self.duplicates = 0
         self.own = 0
         self.clipped = 0
-        self._sequence = 0
         self._next_id = 1
         self._refused: Refuse | None = None
         self._index: InterestIndex[int] = InterestIndex()
@@ -84,6 +91,11 @@ class Host(Engine):
         self._change(None)
 
     # -- subscriptions ---------------------------------------------------------------------------------
+
+    @property
+    def source(self) -> int:
+        """The source of what this host publishes itself."""
+        return self.publishing.id
 
     @property
     def joined(self) -> bool:
@@ -220,10 +232,6 @@ class Host(Engine):
             return True
         self.clipped += 1
         return False
-
-    def next_sequence(self) -> int:
-        sequence, self._sequence = self._sequence, (self._sequence + 1) & 0xFFFFFFFF
-        return sequence
 
     def deliver(self, extent: Extent, attributes: dict[str, Value], source: int, sequence: int) -> list[int]:
         """The subscriptions that want a publication that has arrived; none for a duplicate."""

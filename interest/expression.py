@@ -17,7 +17,7 @@ from interest.constraint import ABSENT, PRESENT, Constraints, ValueSet
 from interest.errors import InterestError
 from interest.region import Region
 from interest.shapes import Piece
-from interest.value import Value, check_name
+from interest.value import LAYER, Value, check_name
 
 MAX_CONJUNCTS = 1024  # an expression may multiply out to
 
@@ -165,6 +165,8 @@ def within(region: Region | Piece) -> Expression:
 
 
 def compare(name: str, operator: Operator, value: Value) -> Expression:
+    if name == LAYER and not isinstance(value, str):
+        raise InterestError(f"{LAYER} {operator} {value!r} can never match: a layer is a text, give one in quotes")
     if operator in ("=", "<>"):
         result = _comparison(name, constraint.equal(value))
         return result if operator == "=" else Comparison(name, result.false, result.true)

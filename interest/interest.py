@@ -12,6 +12,7 @@ import attrs
 
 from interest import approximate, cql2_reader
 from interest.conjunct import Conjunct, few_patterns, normal_form
+from interest.errors import InterestError
 from interest.expression import All, Expression, attr, within
 from interest.extent import Extent
 from interest.region import Region
@@ -47,6 +48,8 @@ class Interest:
         if isinstance(where, Interest):
             parts.append(_Given(where.conjuncts))
         elif where is not None:
+            if not isinstance(where, str | Expression):
+                raise InterestError(f"where {where!r}: give CQL2 text, a condition such as attr('speed') > 3")
             parts.append(cql2_reader.parse_expression(where) if isinstance(where, str) else where)
         return Interest(All(tuple(parts)).conjuncts())
 

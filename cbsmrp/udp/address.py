@@ -9,6 +9,11 @@ from ..config import ConfigError, parse_address
 
 def resolve(text: str) -> tuple[str, int]:
     """`[udp:]HOST:PORT` as (IP literal, port). Raises `ConfigError` for what cannot be read or is not known."""
+    if not isinstance(text, str):
+        raise ConfigError(f"address {text!r}: give a text such as 'udp:127.0.0.1:9000'")
+    scheme, colons, rest = text.partition(":")
+    if colons and scheme.isalpha() and ":" in rest and scheme != "udp" and not rest.startswith(":"):
+        raise ConfigError(f"address {text!r}: {scheme!r} is not spoken here: give udp:HOST:PORT")
     host, port = parse_address(text.removeprefix("udp:"))
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)

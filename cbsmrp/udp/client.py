@@ -15,7 +15,7 @@ import functools
 import random
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import attrs
@@ -23,17 +23,17 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.internet.error import CannotListenError
 from twisted.logger import Logger
 
-from interest import Expression, Extent, Interest, Piece, Point, Region, Value
+from interest import Box, Expression, Extent, Interest, InterestError, Piece, Point, Prism, Region, Value
 
 from ..config import ConfigError, Timers
 from ..endpoint import HostEndpoint
-from ..host import Host
+from ..host import Host, Source
 from ..host import Subscription as EngineSubscription
 from ..messages import Publication
 from ..ready import Attached, Detached, InForce, InForceLost, NoAnswer, Notice, RateRefused, SubscriptionRefused
 from ..wire import Codec, PublicationFrame
 from .address import any_interface, format_address, resolve
-from .driver import Driver, Reactor
+from .driver import RECEIVE_BUFFER, Driver, Reactor
 
 _log = Logger()
 _T = TypeVar("_T")
@@ -43,7 +43,7 @@ CONNECT_TIMEOUT = 3.0
 QUEUE = 4096
 
 Canceller = Callable[[Deferred[Any]], None]
-Place = Sequence[float] | Extent
+Place = Iterable[float] | Extent
 Wanted = Piece | Region | Interest | None
 
 
@@ -61,7 +61,13 @@ class Ended(Exception):
 
 @attrs.frozen
 class Event:
-    """A turn in the client's life: `kind` is attached, detached, in_force, in_force_lost, refused or rate_limited."""
+    """A turn in the client's life. `kind`, and what `detail` says:
+
+    attached: there is a way to the core; the router's address (again when the router has found another way).
+    detached: the router is lost; its address and why. The client is looking for one.
+    in_force: all subscriptions up to this version are in force. in_force_lost: none is, until the next in_force.
+    refused: a subscription, or a change of one; the router's reason. rate_limited: publications are dropped; the limit.
+    """
 
     kind: str
     detail: str = ""
@@ -76,8 +82,29 @@ def _call(user: Callable[[_T], object], what: _T) -> None:
 
 
 def place(at: Place) -> Extent:
-    """(x, y), (x, y, z), or an extent as it is."""
-    return Point(tuple(at)) if isinstance(at, Sequence) else at
+    """(x, y) or (x, y, z) from anything that holds numbers, or an extent as it is. Raises `InterestError`."""
+    if at is None or isinstance(at, Point | Box | Prism):
+        return at
+    try:
+        if isinstance(at, str | bytes):
+            raise TypeError
+        return Point(tuple(float(value) for value in at))
+    except (TypeError, ValueError) as error:
+        why = f" ({error})" if isinstance(error, InterestError) else ""
+        raise InterestError(f"place {at!r}: give (x, y), (x, y, z), a Box, a Prism, or None{why}") from None
+
+
+def named(attributes: Mapping[str, Value] | None, layer: str | None) -> dict[str, Value]:
+    """The attributes as they are sent. Numbers and texts of numpy become Python's. Raises `InterestError`."""
+    if attributes is not None and not isinstance(attributes, Mapping):
+        raise InterestError(f"attributes {attributes!r}: give a mapping such as {{'team': 2}}")
+    result = {name: getattr(value, "item", lambda value=value: value)() for name, value in (attributes or {}).items()}
+    if layer is not None:
+        if not isinstance(layer, str):
+            raise InterestError(f"layer {layer!r}: a layer is a text")
+        if result.setdefault("layer", layer) != layer:
+            raise InterestError(f"layer {layer!r} and the attribute layer {result['layer']!r}: give one of them")
+    return result
 
 
 def wanted(region: Wanted, layer: str | None, where: str | Expression | None) -> Interest:
@@ -208,33 +235,34 @@ class Subscription:
             self._readers.popleft().errback(Ended("this subscription has ended"))
 
 
-@attrs.define
 class Publisher:
     """Publishes as one source of its own (64 random bits): a replay has one for each object."""
 
-    _client: Client
-    source: int
-    _sequence: int = 0
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._source = Source(random.SystemRandom().getrandbits(64))
+
+    @property
+    def source(self) -> int:
+        return self._source.id
 
     def publish(
         self,
         at: Place,
         *,
         layer: str | None = None,
-        attributes: dict[str, Value] | None = None,
+        attributes: Mapping[str, Value] | None = None,
         payload: bytes = b"",
     ) -> Publication | None:
         """As `Client.publish`, at once."""
-        sequence, self._sequence = self._sequence, (self._sequence + 1) & 0xFFFFFFFF
-        return self._client._publish(at, layer, attributes, payload, self.source, sequence)
+        return self._client._publish(at, layer, attributes, payload, self._source)
 
 
 class Client(Driver):
     """One link to the overlay. Built by `connect`.
 
     `on_event` (an attribute) is called with an `Event` at every turn; `arrived` with every publication frame that
-    reaches the
-    socket, before the client's own filter.
+    reaches the socket, before the client's own filter.
     """
 
     endpoint: HostEndpoint
@@ -244,6 +272,9 @@ class Client(Driver):
     ) -> None:
         super().__init__(reactor, receive_buffer)
         self.candidates = [resolve(router) for router in routers]
+        for router, (_, port) in zip(routers, self.candidates, strict=True):
+            if port == 0:
+                raise ConfigError(f"router {router!r} has port 0: give the port that it listens on")
         if len({any_interface(candidate) for candidate in self.candidates}) != 1:
             raise ConfigError(f"routers {', '.join(routers)}: give at least one, and all of them either IPv4 or IPv6")
         codec = Codec()
@@ -292,9 +323,8 @@ class Client(Driver):
         """Want what happens in a region (metres; None: anywhere, publications without a place included).
 
         `layer` is the reserved attribute of that name, `where` CQL2 text or an expression. Fires with the
-        `Subscription` when it
-        is in force: every matching publication sent anywhere from then on arrives. Fails with `Refused`. Cancelling it
-        ends the subscription. Raises `InterestError`.
+        `Subscription` when it is in force: every matching publication sent anywhere from then on arrives. Fails with
+        `Refused`. Cancelling it ends the subscription. Raises `InterestError`.
         """
         self._check_open()
         engine = self.host.subscribe(wanted(region, layer, where), self.now())
@@ -310,20 +340,19 @@ class Client(Driver):
         at: Place,
         *,
         layer: str | None = None,
-        attributes: dict[str, Value] | None = None,
+        attributes: Mapping[str, Value] | None = None,
         payload: bytes = b"",
     ) -> Deferred[Publication | None]:
         """Tell everybody who wants it what happened at a place: (x, y), (x, y, z), Box, Prism or None (metres).
 
         Fires at once: with the publication as sent, or None if it was not (nobody wants it, or no router at the
-        moment).
-        Raises `ValueError` if it does not fit a datagram.
+        moment). Raises `InterestError` for what cannot be published, `ValueError` if it does not fit a datagram.
         """
-        return succeed(self._publish(at, layer, attributes, payload, self.host.source, self.host.next_sequence()))
+        return succeed(self._publish(at, layer, attributes, payload, self.host.publishing))
 
     def publisher(self) -> Publisher:
         """A source of its own on this link."""
-        return Publisher(self, random.SystemRandom().getrandbits(64))
+        return Publisher(self)
 
     def close(self) -> Deferred[None]:
         """Leave the overlay (QUIT) and close the socket."""
@@ -350,16 +379,12 @@ class Client(Driver):
             raise Ended("the client has been closed")
 
     def _publish(
-        self, at: Place, layer: str | None, attributes: dict[str, Value] | None, payload: bytes, source: int,
-        sequence: int,
-    ) -> Publication | None:  # fmt: skip
+        self, at: Place, layer: str | None, attributes: Mapping[str, Value] | None, payload: bytes, source: Source
+    ) -> Publication | None:
         self._check_open()
-        named = dict(attributes or {})
-        if layer is not None:
-            named["layer"] = layer
-        publication = self.endpoint.publish(
-            place(at), named, payload, self.now(), source=source, sequence=sequence
-        )
+        if not isinstance(payload, bytes | bytearray | memoryview):
+            raise InterestError(f"payload {payload!r}: give bytes")
+        publication = self.endpoint.publish(place(at), named(attributes, layer), bytes(payload), self.now(), source)
         self.pump_soon()
         return publication
 
@@ -436,7 +461,7 @@ class Client(Driver):
             if not self._attached.called:
                 self._attached.callback(None)
         elif isinstance(notice, Detached):
-            self._tell_user(Event("detached", notice.why))
+            self._tell_user(Event("detached", f"{self.parent}: {notice.why}"))
         elif isinstance(notice, NoAnswer):
             self._why = f"{format_address(notice.candidate)}: {notice.why}"
         elif isinstance(notice, InForce):
@@ -466,16 +491,23 @@ async def connect(
     timeout: float = CONNECT_TIMEOUT,
     timers: Timers | None = None,
     source_clipping: bool = False,
-    receive_buffer: int = 4 << 20,
+    receive_buffer: int = RECEIVE_BUFFER,
+    on_event: Callable[[Event], None] | None = None,
 ) -> Client:
     """Join the overlay through the first of these routers that will have us (`"udp:HOST:PORT"`), and stay, whatever
     happens to it.
 
-    `source_clipping`: hold back publications that nobody wants (at the price of a message per second). Raises
-    `CannotConnect`
-    when no router has answered within `timeout` seconds, `ConfigError` for an address that cannot be read.
+    `source_clipping`: hold back publications that nobody wants (at the price of a message per second). `on_event` is
+    called with an `Event` at every turn, from the first on. Raises `CannotConnect` when no router has answered within
+    `timeout` seconds, `ConfigError` for an argument that cannot be meant.
     """
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 < timeout < float("inf"):
+        raise ConfigError(f"timeout {timeout!r}: give seconds, more than 0")
+    if timers is not None and not isinstance(timers, Timers):
+        raise ConfigError(f"timers {timers!r}: give cbsmrp.config.Timers(...)")
     client = Client(reactor, routers, timers or Timers(), source_clipping, receive_buffer)
+    if on_event is not None:
+        client.on_event = on_event
     attached = client.open()
     alarm = reactor.callLater(timeout, attached.cancel)
     try:

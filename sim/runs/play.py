@@ -15,7 +15,7 @@ from ipaddress import IPv4Address
 import attrs
 
 from cbsmrp.engine import Engine
-from cbsmrp.host import Subscription
+from cbsmrp.host import Source, Subscription
 from cbsmrp.messages import Address
 from cbsmrp.modes import MODES
 from cbsmrp.settings import ConfigError
@@ -48,13 +48,6 @@ class _Demand:
     asked: list[tuple[float, int, tuple[Piece, ...]]] = attrs.field(factory=list)
 
 
-@attrs.define(eq=False)
-class _Publisher:
-    entity: Entity
-    source: int
-    sequence: int = 0
-
-
 class Play:
     """`start` is the time on the clock at which the workload began, infinity before; all times are the clock's."""
 
@@ -79,7 +72,7 @@ class Play:
         self.stopped = math.inf
         self._demands: dict[str, _Demand] = {}
         self._publishers = {
-            entity: _Publisher(entity, substream(seed, f"source of {entity.name}").getrandbits(64))
+            entity: Source(substream(seed, f"source of {entity.name}").getrandbits(64))
             for entity in self.world.workload.entities
         }
 
@@ -127,7 +120,7 @@ class Play:
 
     def sequences(self) -> dict[int, int]:
         """The next sequence number of each source that has published."""
-        return {each.source: each.sequence for each in self._publishers.values() if each.sequence}
+        return {each.id: each.sequence for each in self._publishers.values() if each.sequence}
 
     def go(self, first: float, last: float, steps: int) -> Iterator[float]:
         """These seconds of the workload, without what is due at the last moment; yields how far it is."""
@@ -305,17 +298,16 @@ class Play:
         if entity.layer is not None:
             attributes["layer"] = entity.layer
         if host.host.joined:
+            sequence = publisher.sequence
             sent = host.endpoint.publish(
-                to_interest_extent(extent), attributes, bytes(entity.payload), self.clock.now, publisher.source,
-                publisher.sequence,
-            )  # fmt: skip
+                to_interest_extent(extent), attributes, bytes(entity.payload), self.clock.now, publisher
+            )
             host.node.pump()
             self.clipped += sent is None
             self.published.append(
-                Sent(self.clock.now, host.name, publisher.source, publisher.sequence, extent, entity.attributes,
-                     entity.layer)
-            )  # fmt: skip
-            publisher.sequence += 1
+                Sent(self.clock.now, host.name, publisher.id, sequence, extent, entity.attributes, entity.layer)
+            )
+            publisher.sequence = sequence + 1  # one that was held back is judged as well, and has a name of its own
         else:
             self.unsent += 1
         self._publish_next()

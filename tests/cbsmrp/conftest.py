@@ -107,7 +107,7 @@ class Listener:
         self.socket = []
         self.events = []
         client.inner.arrived = lambda frame: self.socket.append((frame.source, frame.sequence))
-        client.on_event(lambda event: self.events.append((time.monotonic(), event)))
+        client.on_event = lambda event: self.events.append((time.monotonic(), event))
 
     def kinds(self):
         return [event.kind for _, event in self.events]
