@@ -26,7 +26,7 @@ from .vif import UPSTREAM, Traffic, Vif, VifKind
 from .wire import PREAMBLE, BadVersion, Codec, PublicationFrame, encode_publication, is_empty
 
 #: Publications start with this hop limit.
-HOP_LIMIT = 32
+HOP_LIMIT = 255
 
 
 @attrs.define(eq=False)

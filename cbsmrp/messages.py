@@ -171,4 +171,4 @@ class Publication:
     attributes: dict[str, Value] = attrs.field(factory=dict, hash=False)
     payload: bytes = b""
     label: int = 0
-    hop_limit: int = 32
+    hop_limit: int = 255

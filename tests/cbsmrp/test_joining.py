@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from cbsmrp.modes import MODES
 from cbsmrp.ready import Attached, Detached, InForceLost, NoAnswer
-from interest import Box, Interest
+from interest import Box, Interest, Point
 from sim.network import Link
 from sim.overlay import HostNode, Overlay
 
@@ -80,3 +81,60 @@ def test_a_router_without_a_way_up_is_told_from_one_that_is_not_there(overlay: O
     }
     assert {n.why for _, n in nobody.notices if isinstance(n, NoAnswer)} == {"no answer"}
     assert not any(isinstance(n, Attached) for _, n in lost.notices)
+
+
+class Foreigner:
+    """A router of another release: to whatever it cannot read it says which version it speaks."""
+
+    def __init__(self, overlay: Overlay, address: str) -> None:
+        self.network, self.address = overlay.network, address
+        self.heard: list[bytes] = []
+        overlay.network.attach(address, self)
+
+    def arrive(self, data: bytes, source: str) -> None:
+        self.heard.append(data)
+        if len(data) > 4:
+            self.network.send(self.address, source, b"CB\x02\x00")
+
+
+def test_another_version_is_told_and_the_next_router_tried(overlay: Overlay) -> None:
+    Foreigner(overlay, "F")
+    host = overlay.host("H", ["F", "R1"])
+    overlay.run(3)
+    why = {n.why for _, n in host.notices if isinstance(n, NoAnswer)}
+    assert len(why) == 1 and "protocol version 2" in why.pop()
+    assert host.host.upstream is not None and host.host.upstream.address == "R1" and host.host.joined
+
+
+def test_a_stranger_of_another_version_gets_an_empty_datagram_of_ours_and_no_more(overlay: Overlay) -> None:
+    stranger = Foreigner(overlay, "F")
+    overlay.network.send("F", "R0", b"CB\x02\x00" + bytes(50))
+    overlay.run(1)
+    assert stranger.heard == [b"CB\x01\x00"]
+    overlay.network.send("F", "R0", b"CB\x02\x00")  # an empty one is not answered, so two releases do not chat for ever
+    overlay.run(1)
+    assert len(stranger.heard) == 1
+    assert overlay.routers["R0"].router.drops["bad_version"] == 2
+
+
+def test_a_mixed_overlay_is_refused_clearly(overlay: Overlay) -> None:
+    flooding = overlay.router("R9", ["R0"], mode=MODES["flooding"])
+    overlay.run(2)
+    (why,) = {n.why for _, n in flooding.notices if isinstance(n, NoAnswer)}
+    assert why == "mode: this overlay runs mode shared-tree, you asked for flooding"
+    assert not flooding.router.attached
+
+
+def test_a_deep_tree_delivers_from_end_to_end() -> None:
+    """No hop limit stands between the two ends of a chain of sixty routers."""
+    overlay = Overlay(1, Link(delay=0.001))
+    for i in range(60):
+        overlay.router(f"R{i}", [f"R{i - 1}"] if i else [])
+    first, last = overlay.host("first", ["R0"]), overlay.host("last", ["R59"])
+    first.subscribe(SOMEWHERE)
+    last.subscribe(SOMEWHERE)
+    overlay.run(15)
+    first.publish(Point((5, 5, 5)))
+    last.publish(Point((5, 5, 5)))
+    overlay.run(1)
+    assert (len(first.delivered), len(last.delivered)) == (1, 1)

@@ -81,7 +81,7 @@ MEANT: dict[str, Any] = {
         b"hello",
     ),
     "PUBLICATION in a box": Publication(
-        0xFEEDFACECAFEBEEF, 42, Box((0, 0, -INF), (10, 10, INF)), hop_limit=31
+        0xFEEDFACECAFEBEEF, 42, Box((0, 0, -INF), (10, 10, INF)), hop_limit=254
     ),
     "REFUSE": Refuse(SESSION, PIECES, TOO_MANY, 2),
     "QUIT": Quit(TOKEN),

@@ -195,7 +195,7 @@ def test_a_scenario_gives_the_load_of_its_events(name):
 
 
 def test_a_tree_too_deep_for_the_hop_limit_is_refused():
-    scenario = from_mapping({"topology": {"tree": [1] * 16}, "hosts": 2})
+    scenario = from_mapping({"topology": {"tree": [1] * 128}, "hosts": 2})
     world = build(scenario, 1)
-    with pytest.raises(ConfigError, match="16 links deep"):
+    with pytest.raises(ConfigError, match="128 links deep"):
         traffic(world, Layout(world.tree, world.attachment))
