@@ -23,10 +23,11 @@ Validator = Callable[[Any, "attrs.Attribute[Any]", Any], None]
 _T = TypeVar("_T")
 
 
-def whole(at_least: int) -> Validator:
+def whole(at_least: int, at_most: float = math.inf) -> Validator:
     def check(_: object, key: "attrs.Attribute[Any]", value: object) -> None:
-        if type(value) is not int or value < at_least:
-            raise ConfigError(f"{key.name} = {value!r}: give a whole number, at least {at_least}")
+        if type(value) is not int or not at_least <= value <= at_most:
+            most = f", at most {at_most:g}" if at_most < math.inf else ""
+            raise ConfigError(f"{key.name} = {value!r}: give a whole number, at least {at_least}{most}")
 
     return check
 

@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--trace", action="store_true", help="write every event too: trace.parquet")
     parser.add_argument(
-        "--pcap", nargs=2, metavar=("NODE", "NODE"), help="write what crosses this link, for Wireshark: link.pcap"
+        "--pcap", nargs=2, metavar=("NODE", "NODE"), help="write what crosses this link, for Wireshark: NODE-NODE.pcap"
     )
     parser.epilog = (
         "Each run has a directory of its own in DIR: run, links, routers and hosts, as .parquet and .csv;\n"
@@ -68,7 +68,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _one(scenario: Scenario, seed: int, args: argparse.Namespace, interrupted: list[bool]) -> bool:
     """Whether the run is finished."""
-    extras = [name for name, asked in (("trace.parquet", args.trace), ("link.pcap", args.pcap)) if asked]
+    capture = re.sub(r"[^\w.-]", "_", "-".join(args.pcap or ())) + ".pcap"
+    extras = [name for name, asked in (("trace.parquet", args.trace), (capture, args.pcap)) if asked]
     done = finished(args.out, scenario, seed)
     if done is not None and all((done / name).exists() for name in extras):
         gather(args.out)
@@ -86,9 +87,17 @@ def _one(scenario: Scenario, seed: int, args: argparse.Namespace, interrupted: l
         seed,
         progress=progress,
         trace=scratch.get("trace.parquet"),
-        pcap=(*args.pcap, scratch["link.pcap"]) if args.pcap else None,
+        pcap=(*args.pcap, scratch[capture]) if args.pcap else None,
     )
-    where = results.write(args.out)
+    if done is not None and not results.complete:
+        line.end(f"{done.name}: interrupted; the finished run stays as it was")
+        for path in scratch.values():
+            path.unlink(missing_ok=True)
+        return False
+    if done is not None:  # the same run once more, for the extras alone
+        where = done
+    else:
+        where = results.write(args.out)
     for name, path in scratch.items():
         os.replace(path, where / name)
     row = results.row

@@ -15,6 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cbsmrp.settings import ConfigError
 from sim.figures.points import Interval, Kept, collect, interval
 from sim.load.load import CLIPPING, SOURCE_CLIPPING, WITHOUT_CLIPPING
 from sim.runs.results import Row
@@ -83,7 +84,10 @@ def make(
 ) -> list[Row]:
     """Compute what is not in `directory` yet, and write fig4.csv, .md, .png and .svg there. Returns the rows of
     fig4.csv: means and halves of intervals over the seeds, of each point and protocol."""
-    directory.mkdir(parents=True, exist_ok=True)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"--out {directory}: cannot be made: {error.strerror or error}") from None
     kept = Kept(directory / "fig4-runs.csv")
     chosen = points() if scenarios is None else scenarios
     summary = [row for found in collect(chosen, seeds, PROTOCOLS, kept, tell) for row in _summary(found)]

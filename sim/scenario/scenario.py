@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
@@ -33,7 +34,6 @@ from sim.scenario.tables import (
     WorkloadTable,
     count,
     flag,
-    word,
 )
 from sim.topology.graph import TopologyError
 from sim.topology.tree import CoreTree, attach_hosts
@@ -41,11 +41,16 @@ from sim.workload.population import areas, objects, presence
 from sim.workload.workload import Area, Workload, substream
 
 
+def _name(_: object, key: attrs.Attribute[Any], value: object) -> None:
+    if not isinstance(value, str) or not re.fullmatch(r"\w[\w.-]*", value):
+        raise ConfigError(f"{key.name} = {value!r}: give letters, digits, '_', '-' and '.': it names a directory")
+
+
 @attrs.frozen(kw_only=True)
 class Scenario:
     """Everything that a run depends on but the seed. Times are seconds, lengths metres, sizes bytes."""
 
-    name: str = word("scenario")
+    name: str = attrs.field(default="scenario", validator=_name)
     hosts: int = count(30, 1)
     topology: TopologyTable = attrs.field(factory=TopologyTable)
     workload: WorkloadTable = attrs.field(factory=WorkloadTable)
@@ -121,7 +126,8 @@ _TABLES: Mapping[str, type] = {
 def load(path: str | Path, changes: Mapping[str, Any] | None = None) -> Scenario:
     """The scenario in a TOML file, with `changes` of single keys, such as {"areas.size": [50, 50, 50]}, applied.
 
-    Files that it names are relative to it. Raises ConfigError, naming the file.
+    Files that it names are relative to it, those in `changes` to where the program runs. Raises ConfigError, naming
+    the file.
     """
     table = read_toml(path)
     for dotted, value in (changes or {}).items():
@@ -137,10 +143,12 @@ def load(path: str | Path, changes: Mapping[str, Any] | None = None) -> Scenario
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None
 
-    def beside(part: Any) -> Any:
-        return attrs.evolve(part, file=str(Path(path).parent / part.file)) if part.file else part
+    def beside(part: Any, table: str) -> Any:
+        own = part.file and f"{table}.file" not in (changes or {})
+        return attrs.evolve(part, file=str(Path(path).parent / part.file)) if own else part
 
-    return attrs.evolve(scenario, topology=beside(scenario.topology), workload=beside(scenario.workload))
+    topology, workload = beside(scenario.topology, "topology"), beside(scenario.workload, "workload")
+    return attrs.evolve(scenario, topology=topology, workload=workload)
 
 
 def from_mapping(table: Mapping[str, Any]) -> Scenario:

@@ -138,7 +138,7 @@ class WorkloadTable:
     """Metres; with two numbers the world has no heights."""
     extent: tuple[float, ...] = _vector((), (0, 3), "three lengths above 0, in metres, or [] for points", 0.0)
     """What is published is a box of these sides about the object's position; []: the position."""
-    payload: int = count(0)
+    payload: int = attrs.field(default=0, validator=whole(0, 1200))
     """Bytes."""
     layer: str = word()
     """Of all objects; "": no layer, or with recorded movement the arenas'."""

@@ -75,8 +75,31 @@ def test_the_command(scenario, tmp_path, capsys):
     assert main(command) == 0
     assert capsys.readouterr().err.count("finished before, not run again") == 3
     after = {path: path.stat().st_mtime_ns for path in out.glob("*-seed*/*")}
-    assert len(list(out.glob("*/link.pcap"))) == 3 and after.keys() > before.keys()
+    assert len(list(out.glob("*/R0-R1.pcap"))) == 3 and after.keys() > before.keys()
+    assert before.items() <= after.items()  # what was there is what it was
+    assert main([*command, "--pcap", "R0", "R2"]) == 0
+    assert len(list(out.glob("*/R0-R1.pcap"))) == len(list(out.glob("*/R0-R2.pcap"))) == 3
     assert not list(out.rglob("*.new")) and not list(out.glob("*-partial"))
+
+
+@pytest.mark.parametrize("change", ["name=../evil", "name=", "name=a/b", "workload.payload=100000", "hosts=true"])
+def test_values_that_cannot_be_meant(scenario, tmp_path, capsys, change):
+    assert main(["sim", "run", str(scenario), "--out", str(tmp_path / "out"), "--set", change]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_figure_where_nothing_can_be_written(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    assert main(["sim", "figures", "fig4", "--seeds", "2", "--out", str(tmp_path / "file" / "x")]) == 2
+    assert "cannot be made" in capsys.readouterr().err
+
+
+def test_a_file_named_on_the_command_line_is_where_the_user_stands(scenario, tmp_path, monkeypatch):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    assert main(["sim", "topology", "generate", "ts100", "mine.graphml", "--seed", "1"]) == 0
+    assert load(scenario, {"topology.file": "mine.graphml"}).topology.file == "mine.graphml"
 
 
 def test_ctrl_c_keeps_what_was_measured(scenario, tmp_path, capsys, monkeypatch):
