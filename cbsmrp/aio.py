@@ -20,11 +20,13 @@ from interest import Expression, Value
 
 from .config import Timers
 from .messages import Publication
-from .udp.client import CONNECT_TIMEOUT, Ended, Event, Place, Wanted
+from .udp.arguments import Place, Wanted
+from .udp.client import CONNECT_TIMEOUT, Event
 from .udp.client import Client as TwistedClient
-from .udp.client import Subscription as TwistedSubscription
 from .udp.client import connect as twisted_connect
 from .udp.driver import RECEIVE_BUFFER
+from .udp.subscription import Ended
+from .udp.subscription import Subscription as TwistedSubscription
 
 
 class LoopReactor(AsyncioSelectorReactor):

@@ -22,7 +22,8 @@ from interest import Box
 
 from ..config import ConfigError
 from ..messages import Publication
-from ..udp.client import Client, Event, Subscription
+from ..udp.client import Client, Event
+from ..udp.subscription import Subscription
 from .output import json_line, message
 from .running import add_router_option, client, run_reactor, sleep
 

@@ -48,7 +48,8 @@ def _user_errors() -> tuple[type[Exception], ...]:
 
     from ..config import ConfigError
     from ..traces import TraceError
-    from ..udp.client import CannotConnect, Refused
+    from ..udp.client import CannotConnect
+    from ..udp.subscription import Refused
 
     return InterestError, ConfigError, TraceError, CannotConnect, Refused
 

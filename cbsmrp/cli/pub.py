@@ -18,7 +18,8 @@ from interest import Extent, Point, Value
 from interest.errors import InterestError
 from interest.value import check_name, check_value
 
-from ..udp.client import Client, Event, place
+from ..udp.arguments import place
+from ..udp.client import Client, Event
 from .output import message
 from .running import add_router_option, client, run_reactor
 from .shapes import attribute, point

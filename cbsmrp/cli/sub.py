@@ -9,7 +9,8 @@ from twisted.internet.defer import DeferredQueue
 
 from interest import Region
 
-from ..udp.client import Event, wanted
+from ..udp.arguments import wanted
+from ..udp.client import Event
 from .output import PUBLICATION_FORM, json_line, message, publication_json
 from .running import add_router_option, client, run_reactor
 from .shapes import piece

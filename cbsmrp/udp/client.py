@@ -11,19 +11,16 @@ Everything takes effect when it is called; the Deferreds only tell when it is do
 
 from __future__ import annotations
 
-import functools
 import random
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import attrs
 from twisted.internet.defer import Deferred, succeed
 from twisted.internet.error import CannotListenError
-from twisted.logger import Logger
 
-from interest import Box, Expression, Extent, Interest, InterestError, Piece, Point, Prism, Region, Value
+from interest import Expression, Interest, InterestError, Value
 
 from ..config import ConfigError, Timers
 from ..endpoint import HostEndpoint
@@ -33,30 +30,15 @@ from ..messages import Publication
 from ..ready import Attached, Detached, InForce, InForceLost, NoAnswer, Notice, RateRefused, SubscriptionRefused
 from ..wire import Codec, PublicationFrame
 from .address import any_interface, format_address, resolve
+from .arguments import Place, Wanted, named, place, wanted
 from .driver import RECEIVE_BUFFER, Driver, Reactor
-
-_log = Logger()
-_T = TypeVar("_T")
+from .subscription import QUEUE, Canceller, Ended, InForceAt, Refused, Subscription, call_user
 
 CONNECT_TIMEOUT = 3.0
-#: Publications that wait for a slow reader; past that the oldest goes, and is counted.
-QUEUE = 4096
-
-Canceller = Callable[[Deferred[Any]], None]
-Place = Iterable[float] | Extent
-Wanted = Piece | Region | Interest | None
 
 
 class CannotConnect(ConnectionError):
     """No router would have us in time; the message says which and why."""
-
-
-class Refused(RuntimeError):
-    """The router does not take this subscription; the message is its own."""
-
-
-class Ended(Exception):
-    """The client has been closed, or the subscription has."""
 
 
 @attrs.frozen
@@ -71,168 +53,6 @@ class Event:
 
     kind: str
     detail: str = ""
-
-
-def _call(user: Callable[[_T], object], what: _T) -> None:
-    """What a user's function raises is the user's, and must not keep the client from going on."""
-    try:
-        user(what)
-    except Exception:
-        _log.failure("{user} of this program has failed; the client goes on", user=user)
-
-
-def place(at: Place) -> Extent:
-    """(x, y) or (x, y, z) from anything that holds numbers, or an extent as it is. Raises `InterestError`."""
-    if at is None or isinstance(at, Point | Box | Prism):
-        return at
-    try:
-        if isinstance(at, str | bytes):
-            raise TypeError
-        return Point(tuple(float(value) for value in at))
-    except (TypeError, ValueError) as error:
-        why = f" ({error})" if isinstance(error, InterestError) else ""
-        raise InterestError(f"place {at!r}: give (x, y), (x, y, z), a Box, a Prism, or None{why}") from None
-
-
-def named(attributes: Mapping[str, Value] | None, layer: str | None) -> dict[str, Value]:
-    """The attributes as they are sent. Numbers and texts of numpy become Python's. Raises `InterestError`."""
-    if attributes is not None and not isinstance(attributes, Mapping):
-        raise InterestError(f"attributes {attributes!r}: give a mapping such as {{'team': 2}}")
-    result = {name: getattr(value, "item", lambda value=value: value)() for name, value in (attributes or {}).items()}
-    if layer is not None:
-        if not isinstance(layer, str):
-            raise InterestError(f"layer {layer!r}: a layer is a text")
-        if result.setdefault("layer", layer) != layer:
-            raise InterestError(f"layer {layer!r} and the attribute layer {result['layer']!r}: give one of them")
-    return result
-
-
-def wanted(region: Wanted, layer: str | None, where: str | Expression | None) -> Interest:
-    if isinstance(region, Interest):
-        if layer is not None or where is not None:
-            raise ValueError("a whole interest takes neither layer nor where: put them into it")
-        return region
-    return Interest.of(region, layer, where)
-
-
-def _listening(add: Any) -> Any:
-    @functools.wraps(add)
-    def method(self: InForceAt, *args: Any, **kwargs: Any) -> Any:
-        added = add(self, *args, **kwargs)
-        if not self.called:
-            self.client._listens(self)
-        return added
-
-    return method
-
-
-class InForceAt(Deferred[None]):
-    """Tells when a version of a subscription is in force. Nobody need listen: a client moves many times a second, and
-    what nobody listens to is neither kept for ever nor logged as an error that nobody has handled."""
-
-    def __init__(self, client: Client, subscription: EngineSubscription, canceller: Canceller | None) -> None:
-        super().__init__(canceller)
-        self.client = client
-        self.subscription = subscription.id
-        self.version = subscription.version
-
-    @property
-    def heard(self) -> bool:
-        return len(self._callbacks) > 0
-
-    addCallbacks = _listening(Deferred.addCallbacks)
-    addCallback = _listening(Deferred.addCallback)
-    addErrback = _listening(Deferred.addErrback)
-    addBoth = _listening(Deferred.addBoth)
-
-
-class Subscription:
-    """One region of interest, moving or not. Iterate over it, or give `on_publication` to `subscribe`."""
-
-    def __init__(
-        self,
-        client: Client,
-        engine: EngineSubscription,
-        how: tuple[str | None, str | Expression | None],
-        on_publication: Callable[[Publication], None] | None,
-    ) -> None:
-        self._client = client
-        self._engine = engine
-        self._how = how
-        self._on_publication = on_publication
-        self._queue: deque[Publication] = deque()
-        self._readers: deque[Deferred[Publication]] = deque()
-        self._ended = False
-        #: Publications that a slow reader made us forget.
-        self.dropped = 0
-
-    @property
-    def id(self) -> int:
-        return self._engine.id
-
-    @property
-    def interest(self) -> Interest:
-        return self._engine.interest
-
-    @property
-    def version(self) -> int:
-        """Rises with every change; what `Client.in_force` is compared with."""
-        return self._engine.version
-
-    @property
-    def in_force(self) -> bool:
-        """Does every router that must know of the newest `move` know?"""
-        return not self._ended and 0 < self._engine.version <= self._client.host.in_force
-
-    def move(self, region: Wanted) -> Deferred[None]:
-        """Want this region from now on (same layer and condition). The Deferred fires when it is in force, or fails
-        with `Refused`."""
-        if self._ended:
-            raise Ended("this subscription has ended")
-        layer, where = (None, None) if isinstance(region, Interest) else self._how
-        return self._client._move(self._engine, wanted(region, layer, where))
-
-    def stop(self) -> None:
-        """Want nothing any longer; iteration ends when what has arrived is read."""
-        if not self._ended:
-            self._client._stop(self)
-            self._end()
-
-    def next(self) -> Deferred[Publication]:
-        """The next publication. Fails with `Ended` when the subscription has ended and everything is read."""
-        if self._queue:
-            return succeed(self._queue.popleft())
-        deferred: Deferred[Publication] = Deferred(lambda d: self._readers.remove(d))
-        if self._ended:
-            deferred.errback(Ended("this subscription has ended"))
-        else:
-            self._readers.append(deferred)
-        return deferred
-
-    def __aiter__(self) -> Subscription:
-        return self
-
-    async def __anext__(self) -> Publication:
-        try:
-            return await self.next()
-        except Ended:
-            raise StopAsyncIteration from None
-
-    def _deliver(self, publication: Publication) -> None:
-        if self._on_publication is not None:
-            _call(self._on_publication, publication)
-        elif self._readers:
-            self._readers.popleft().callback(publication)
-        else:
-            if len(self._queue) >= QUEUE:
-                self._queue.popleft()
-                self.dropped += 1
-            self._queue.append(publication)
-
-    def _end(self) -> None:
-        self._ended = True
-        while self._readers:
-            self._readers.popleft().errback(Ended("this subscription has ended"))
 
 
 class Publisher:
@@ -444,7 +264,7 @@ class Client(Driver):
 
     def _arrived(self, frame: PublicationFrame) -> None:
         if self.arrived is not None:
-            _call(self.arrived, frame)
+            call_user(self.arrived, frame)
 
     def _delivered(self, ids: list[int], frame: PublicationFrame) -> None:
         publication = frame.publication()
@@ -475,7 +295,7 @@ class Client(Driver):
             self._tell_user(Event("rate_limited", notice.text))
 
     def _tell_user(self, event: Event) -> None:
-        _call(self.on_event, event)
+        call_user(self.on_event, event)
 
     def _refused(self, notice: SubscriptionRefused) -> None:
         self._tell_user(Event("refused", notice.text))

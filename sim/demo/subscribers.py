@@ -18,7 +18,8 @@ from cbsmrp.cli.output import json_line
 from cbsmrp.cli.running import run_reactor, sleep
 from cbsmrp.config import Timers
 from cbsmrp.messages import Publication
-from cbsmrp.udp.client import Client, Event, Subscription
+from cbsmrp.udp.client import Client, Event
+from cbsmrp.udp.subscription import Subscription
 from cbsmrp.wire import PublicationFrame
 from interest import NOTHING
 from sim.workload.workload import to_interest

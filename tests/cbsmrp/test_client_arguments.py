@@ -10,7 +10,7 @@ import pytest
 
 from cbsmrp import aio
 from cbsmrp.config import ConfigError
-from cbsmrp.udp.client import named, place
+from cbsmrp.udp.arguments import named, place
 from interest import Box, Cylinder, Interest, InterestError, Point, Prism, Region, Sphere
 
 TRIANGLE = Prism([(0, 0), (4, 0), (0, 4)], 0, 2)

@@ -10,8 +10,8 @@ from twisted.internet.task import Clock
 from twisted.logger import globalLogPublisher
 
 from cbsmrp import aio
-from cbsmrp.udp.client import QUEUE, Ended
 from cbsmrp.udp.driver import Driver
+from cbsmrp.udp.subscription import QUEUE, Ended
 from interest import Box
 
 pytestmark = pytest.mark.udp

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from cbsmrp.config import Limits
-from cbsmrp.udp.client import Refused
+from cbsmrp.udp.subscription import Refused
 from interest import Box, Region
 
 pytestmark = pytest.mark.udp
