@@ -9,6 +9,7 @@ virtual time: whatever is simulated is what runs. A driver calls `datagram` for 
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Callable
 
 import attrs
@@ -38,7 +39,7 @@ class _Buffer:
     size: int = len(PREAMBLE)
 
 
-class Endpoint:
+class Endpoint(abc.ABC):
     """The part that routers and hosts share. `notice` is called with what the engine wants the application to know."""
 
     def __init__(self, engine: Engine, codec: Codec, notice: Callable[[Notice], None] = lambda notice: None) -> None:
@@ -118,8 +119,9 @@ class Endpoint:
 
     # -- inside ----------------------------------------------------------------------------------------
 
+    @abc.abstractmethod
     def _publications(self, vif: Vif, frames: list[PublicationFrame], now: float) -> None:
-        raise NotImplementedError
+        """Publications have come in by this VIF."""
 
     def _carry_out(self) -> None:
         """The engine's effects, in their order: table, messages, application."""

@@ -7,6 +7,7 @@ that is SR (equation 1 of the paper), downwards CR (equation 2).
 
 from __future__ import annotations
 
+import abc
 import random
 from collections import Counter
 from collections.abc import Iterable
@@ -45,7 +46,7 @@ MAX_DEPTH = 0xFFFF
 _LEASE_MEMORY = 64
 
 
-class Exchange:
+class Exchange(abc.ABC):
     """The state that every layer shares, and the exchange of values. `core`: the root of the tree."""
 
     is_host = False
@@ -79,13 +80,13 @@ class Exchange:
 
     # -- what subclasses decide ------------------------------------------------------------------------
 
+    @abc.abstractmethod
     def _region_for(self, vif: Vif) -> Interest:
         """What this neighbour is to be told (may be larger than the exact region, never smaller)."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def _affected_by(self, vif: Vif) -> Iterable[Vif]:
         """Whose region changes when what `vif` wants has changed."""
-        raise NotImplementedError
 
     def _installed(self, vif: Vif, gone: bool = False) -> None:
         """What `vif` wants has changed, or it is gone: bring the forwarding table up to date."""
@@ -240,8 +241,7 @@ class Exchange:
                 vif.hello_at = self.now
                 self._touched.add(vif.id)
 
-    # -- values of mine
-    # --------------------------------------------------------------------------
+    # -- values of mine ----------------------------------------------------------------------------
 
     def _mark(self, vif: Vif) -> None:
         """What this neighbour is told may have changed: a new version is due (and computed when it can be sent)."""
@@ -323,8 +323,6 @@ class Exchange:
             self._backed_off(vif, doubled=True)
             self._send_state(vif, ask=True)
         elif now >= vif.hello_at:
-            if self.is_host:
-                self._backed_off(vif, doubled=False)
             # A host asks, so that it may have shorter times than its router, which may serve thousands.
             self._send_state(vif, ask=self.is_host, hello=True)
 
@@ -368,6 +366,8 @@ class Exchange:
             if self.is_host and (ask or value is not None):
                 vif.asked_at = min(vif.asked_at, self.now)
                 vif.unanswered += 1
+                if self.now >= vif.resend_at:
+                    self._backed_off(vif, doubled=False)
         if vif.id == UPSTREAM and self.opted:
             vif.serial_times[vif.serial_out] = self.now
             vif.serial_times.pop(vif.serial_out - _LEASE_MEMORY, None)

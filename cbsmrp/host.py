@@ -219,8 +219,7 @@ class Host(Engine):
     def _revoked(self) -> None:
         self._ready.notices.append(InForceLost())
 
-    # -- publications
-    # ----------------------------------------------------------------------------
+    # -- publications ------------------------------------------------------------------------------
 
     def wants(self, publication: Routed, now: float) -> bool:
         """Does anybody else want this, as far as this host may judge? (Always, unless it holds a lease on a clipping

@@ -214,8 +214,7 @@ class Sessions(Exchange):
             vif.traffic.filtered = vif.filtered(self.publications)
         self.past_traffic[vif.kind].add(vif.traffic)
 
-    # -- sessions: upwards
-    # -----------------------------------------------------------------------
+    # -- sessions: upwards -------------------------------------------------------------------------
 
     def _idle(self) -> bool:
         return self.quitting or not (self.keep_attached or self.rib.has_children or self._joining)
@@ -350,8 +349,7 @@ class Sessions(Exchange):
             up.out_value, up.out_version, up.dirty, up.chunks = old.out_value, old.out_version, old.dirty, old.chunks
             up.shrink_at = old.shrink_at
 
-    # -- other frames
-    # ----------------------------------------------------------------------------
+    # -- other frames ------------------------------------------------------------------------------
 
     def _on_end(self, m: Quit | Reset) -> None:
         if m.down:

@@ -6,6 +6,7 @@ attribute or a value of another type is unknown, NOT of unknown is unknown, and 
 comparison is a pair of sets, where it is true and where it is false, and NOT swaps them.
 """
 
+import abc
 from collections.abc import Iterable
 from typing import ClassVar, Literal
 
@@ -25,17 +26,17 @@ Conjuncts = tuple[Conjunct, ...]
 Operator = Literal["=", "<>", "<", "<=", ">", ">="]
 
 
-class Expression:
+class Expression(abc.ABC):
     """A condition; join with `&`, `|` and `~`."""
 
     __slots__ = ()
 
+    @abc.abstractmethod
     def conjuncts(self, negated: bool = False) -> Conjuncts:
         """Where the condition is true (or, if `negated`, false), as conjuncts in normal form.
 
         InterestError for more than MAX_CONJUNCTS, for NOT of a spatial part and for two regions joined by AND.
         """
-        raise NotImplementedError
 
     def __and__(self, other: "Expression") -> "Expression":
         return All((*_parts(self, All), *_parts(other, All)))

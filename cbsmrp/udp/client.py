@@ -129,8 +129,7 @@ class Client(Driver):
             raise CannotConnect(f"no socket to be had: {error.socketError}") from None
         return self._attached
 
-    # -- what users call
-    # -------------------------------------------------------------------------
+    # -- what users call ---------------------------------------------------------------------------
 
     def subscribe(
         self,

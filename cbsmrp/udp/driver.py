@@ -110,8 +110,7 @@ class Driver(DatagramProtocol):
         self.endpoint.expire(self.now())
         self.pump()
 
-    # -- sending
-    # ---------------------------------------------------------------------------------
+    # -- sending -----------------------------------------------------------------------------------
 
     def _write(self, data: bytes, address: Address) -> None:
         if (queue := self._unsent.get(address)) is not None:
